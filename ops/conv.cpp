@@ -46,23 +46,21 @@ void sum_images(Backend& backend, const Tensor& images, const Tensor& out) {
 }  // namespace
 
 Tensor conv2d(const In& x, const In& w, const Tensor& b, const Conv2dParams& params, Activation activation) {
-  const CallSite site("conv2d", x.where);
-  Backend& backend =
-      b.defined() ? dispatch({{"x", *x}, {"weight", *w}, {"bias", b}}) : dispatch({{"x", *x}, {"weight", *w}});
+  const Operation op("conv2d", x.where, {{"x", *x}, {"weight", *w}, {"bias", b, kOptional}});
   const Shape shape{x->shape()[0], w->shape()[0], output_size(params, x->shape(), w->shape(), 0),
                     output_size(params, x->shape(), w->shape(), 1)};
-  const Tensor y = allocate(shape, backend.conv2d_format(params, *x, *w), x);
+  const Tensor y = allocate(shape, op.backend().conv2d_format(params, *x, *w), x);
   if (!y.numel()) return y;
   if (!x->numel()) {  // the windows contain only padding: the result is the bias
     if (b.defined())
-      backend.run(calls::Copy{View(b.storage(), b.dtype(), shape, {0, b.strides()[0], 0, 0}, b.storage_offset()), y});
+      op.run(calls::Copy{View(b.storage(), b.dtype(), shape, {0, b.strides()[0], 0, 0}, b.storage_offset()), y});
     else fill_(y, 0);
     if (activation == Activation::relu) unary_(kUnary<kernels::Relu>, y);
     if (activation == Activation::gelu_tanh) unary_(kUnary<kernels::GeluTanh>, y);
     return y;
   }
   WorkCount::add(y.numel() * (w->numel() / w->shape()[0]));
-  backend.run(calls::Conv2d{*x, *w, b, y, params, activation});
+  op.run(calls::Conv2d{*x, *w, b, y, params, activation});
   return y;
 }
 

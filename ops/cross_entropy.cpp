@@ -38,16 +38,13 @@ void refuse_class(const In& logits, const In& target, std::int64_t classes, std:
 
 CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t ignore_index, RowReduction reduction,
                            std::optional<DType> result) {
-  const Operand operands[] = {{"logits", *logits}, {"target", *target}};
-  const CallSite site("cross_entropy", logits.where);
-  Backend& backend = dispatch({{"logits", *logits}, {"target", *target}});
+  const Operation op("cross_entropy", logits.where, {{"logits", *logits}, {"target", *target}});
   const bool slices = logits->dim() == 3;
   const std::int64_t n = logits->dim() < 2 ? -1 : logits->shape()[0] * (slices ? logits->shape()[2] : 1);
   if (n < 0 || logits->dim() > 3 || target->shape() != Shape{n})
-    throw ShapeError(message("the sizes do not match", operands, "logits: [N, C]  target: [N]"));
+    throw ShapeError(message("the sizes do not match", op, "logits: [N, C]  target: [N]"));
   if (!logits->is_floating_point() || target->dtype() != DType::int64)
-    throw DTypeError(
-        message("logits must be floating-point and target int64", operands, "convert the target: .to(int64)"));
+    throw DTypeError(message("logits must be floating-point and target int64", op, "convert the target: .to(int64)"));
   const DType type = result.value_or(logits->dtype()), wide = exp_sums_type(logits->dtype());
   const bool combines = reduction != RowReduction::none, mean = reduction == RowReduction::mean;
   const Tensor losses = new_result({n}, combines ? wide : type, logits->device()),
@@ -55,7 +52,7 @@ CrossEntropy cross_entropy(const In& logits, const In& target, std::int64_t igno
                exp_sums = new_result(combines ? Shape{2 * n + 2} : Shape{2, n}, wide, logits->device());
   if (n)
     run_checked(
-        backend,
+        op.backend(),
         calls::CrossEntropy{contiguous(logits), contiguous(target), losses, total, exp_sums, ignore_index, mean},
         [=](const Tensor& x, const Tensor& t) { refuse_class(x, t, x.shape()[1], ignore_index); }, *logits, *target);
   else if (combines) raw::fill_(total, mean ? std::numeric_limits<double>::quiet_NaN() : 0.0);

@@ -5,13 +5,12 @@
 #include <limits>
 #include <utility>
 #include <vector>
-#include <minnow/autograd/record.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/masked.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -22,28 +21,26 @@ namespace {
 
 bool is_index(const Tensor& t) { return t.dtype() == DType::int64 || t.dtype() == DType::int32; }
 
-void check(const Tensor& index, const Tensor& weight, const Tensor& offsets, const EmbeddingBagFuncOptions& o,
-           Operands operands) {
-  dispatch(operands);
+void check(const BoundOperands<4>& op, const EmbeddingBagFuncOptions& o) {
+  const Tensor &index = op[0], &weight = op[1], &offsets = op[2], &each = op[3];
   if (!is_index(index) || (offsets.defined() && !is_index(offsets)))
-    throw DTypeError(message("index and offsets must be int64 or int32", operands, "convert first: .to(int64)"));
+    throw DTypeError(message("index and offsets must be int64 or int32", op, "convert first: .to(int64)"));
   if (!weight.is_floating_point())
-    throw DTypeError(message("weight must be floating-point", operands, "convert first: .to(float32)"));
-  if (weight.dim() != 2) throw ShapeError(message("weight must have two dimensions", operands, "weight: [rows, size]"));
+    throw DTypeError(message("weight must be floating-point", op, "convert first: .to(float32)"));
+  if (weight.dim() != 2) throw ShapeError(message("weight must have two dimensions", op, "weight: [rows, size]"));
   const bool rows = index.dim() == 2;
   if ((!rows && index.dim() != 1) || rows == offsets.defined() || (offsets.defined() && offsets.dim() != 1))
-    throw ShapeError(message("bags are the rows of an index [B, L], or offsets [B] of an index [L]", operands,
+    throw ShapeError(message("bags are the rows of an index [B, L], or offsets [B] of an index [L]", op,
                              "offsets are the positions at which bags begin"));
   if (offsets.defined() && o.include_last_offset && offsets.numel() == 0)
-    throw ShapeError(message("include_last_offset needs one offset or more", operands, "give the end of the last bag"));
-  const Tensor& each = o.per_sample_weights;
+    throw ShapeError(message("include_last_offset needs one offset or more", op, "give the end of the last bag"));
   if (!each.defined()) return;
   if (o.mode != BagMode::sum)
-    throw ValueError(message("per_sample_weights are for BagMode::sum", operands, "give .mode = BagMode::sum"));
+    throw ValueError(message("per_sample_weights are for BagMode::sum", op, "give .mode = BagMode::sum"));
   if (each.shape() != index.shape())
-    throw ShapeError(message("per_sample_weights do not match index", operands, "one for each index"));
+    throw ShapeError(message("per_sample_weights do not match index", op, "one for each index"));
   if (each.dtype() != weight.dtype())
-    throw DTypeError(message("per_sample_weights and weight have different dtypes", operands, dtype_hint(operands)));
+    throw DTypeError(message("per_sample_weights and weight have different dtypes", op, dtype_hint(op)));
 }
 
 void check_offsets(const Tensor& offsets, std::int64_t count, Operands operands) {
@@ -100,23 +97,23 @@ Tensor sums_on_host(const Tensor& index, const Tensor& weight) {
 }  // namespace
 
 Tensor embedding_bag(const In& index, const In& weight, const Tensor& offsets, const EmbeddingBagFuncOptions& o) {
-  const CallSite site("embedding_bag", index.where);
-  const Operand operands[] = {{"index", *index},
-                              {"weight", *weight},
-                              {"offsets", offsets, kOptional},
-                              {"per_sample_weights", o.per_sample_weights, kOptional}};
-  check(*index, *weight, offsets, o, operands);
+  const Operation op("embedding_bag", index.where,
+                     {{"index", *index},
+                      {"weight", *weight},
+                      {"offsets", offsets, kOptional},
+                      {"per_sample_weights", o.per_sample_weights, kOptional}});
+  check(op, o);
   const std::int64_t n = weight->size(0);
   std::optional<std::int64_t> padding = o.padding_idx;
   if (padding && (*padding < -n || *padding >= n))
-    throw IndexError(message(fmt::format("padding_idx must be in [{}, {}], got {}", -n, n - 1, *padding), operands,
+    throw IndexError(message(fmt::format("padding_idx must be in [{}, {}], got {}", -n, n - 1, *padding), op,
                              "pass the index of a row of weight"));
   if (padding && *padding < 0) *padding += n;
 
   const bool half = weight->dtype() == DType::float16 || weight->dtype() == DType::bfloat16;
   const auto whole = [&](const Tensor& t) { return half ? t.to(DType::float32) : t; };
   const Tensor places = index->to(DType::int64);
-  if (offsets.defined()) check_offsets(offsets, places.numel(), operands);
+  if (offsets.defined()) check_offsets(offsets, places.numel(), op);
   Tensor starts, ends;
   const std::int64_t bags = !offsets.defined() ? places.size(0) : offsets.numel() - (o.include_last_offset ? 1 : 0);
   if (offsets.defined()) {
@@ -128,7 +125,7 @@ Tensor embedding_bag(const In& index, const In& weight, const Tensor& offsets, c
     }
   }
   const bool plain = !offsets.defined() && !padding && !o.per_sample_weights.defined() && o.mode != BagMode::max;
-  if (plain && !half && places.numel() && dispatch(operands).computes_on_host()) {
+  if (plain && !half && places.numel() && op.backend().computes_on_host()) {
     const Tensor total = sums_on_host(places, *weight);
     return o.mode == BagMode::sum ? total : div(total, static_cast<double>(places.size(1)));
   }

@@ -76,7 +76,6 @@ double scale_of(FftNorm norm, bool inverse, std::int64_t n) {
 }
 
 void require_operand(const Tensor& x, bool complex) {
-  dispatch({{"x", x}});
   if (x.dtype() != DType::float32 && x.dtype() != DType::float64)
     throw DTypeError(message("x must be float32 or float64", {{"x", x}}, "convert it: .to(float32)"));
   if (complex && (x.dim() < 2 || x.size(-1) != 2))

@@ -390,18 +390,16 @@ Tensor index_add(const In& x, int dim, const In& index, const In& source) {
 }
 
 Tensor embedding(const In& index, const In& weight, std::optional<std::int64_t> padding_idx) {
-  const CallSite site("embedding", index.where);
-  const Operand operands[] = {{"index", *index}, {"weight", *weight}};
-  dispatch({{"index", *index}, {"weight", *weight}});
+  const Operation op("embedding", index.where, {{"index", *index}, {"weight", *weight}});
   if (index->dtype() != DType::int64 && index->dtype() != DType::int32)
-    throw DTypeError(message("index must be int64 or int32", operands, "convert it first: index.to(int64)"));
+    throw DTypeError(message("index must be int64 or int32", op, "convert it first: index.to(int64)"));
   if (weight->dim() != 2)
-    throw ShapeError(message("weight must have two dimensions", operands, "weight: [rows, size of a row]"));
+    throw ShapeError(message("weight must have two dimensions", op, "weight: [rows, size of a row]"));
   const std::int64_t n = weight->shape()[0], d = weight->shape()[1];
   if (padding_idx && (*padding_idx < -n || *padding_idx >= n))
     throw IndexError(message("padding_idx must be in [" + std::to_string(-n) + ", " + std::to_string(n - 1) +
                                  "], got " + std::to_string(*padding_idx),
-                             operands, "pass the index of a row of weight"));
+                             op, "pass the index of a row of weight"));
   if (padding_idx && *padding_idx < 0) *padding_idx += n;
   const Tensor flat = raw::reshape(raw::cast(index, DType::int64), {-1});
   Shape shape = index->shape();

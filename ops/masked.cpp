@@ -23,11 +23,9 @@ namespace minnow {
 namespace {
 
 /// The shape that x and the mask are broadcast to.
-Shape require_mask(const Tensor& x, const Tensor& mask) {
-  dispatch({{"x", x}, {"mask", mask}}, HostScalars::allowed);
-  if (mask.dtype() != DType::bool_)
-    throw DTypeError(message("the mask is not bool", {{"x", x}, {"mask", mask}}, "compare: mask != 0"));
-  return raw::broadcast_shape(x, mask, "x", "mask");
+Shape require_mask(const BoundOperands<2>& op) {
+  if (op[1].dtype() != DType::bool_) throw DTypeError(message("the mask is not bool", op, "compare: mask != 0"));
+  return raw::broadcast_shape(op[0], op[1], "x", "mask");
 }
 
 /// x where keep(column - row, of the last two dimensions).
@@ -105,8 +103,8 @@ Tensor nonzero(const In& x) {
 }
 
 Tensor masked_fill(const In& x, const In& mask, const TensorLike& value) {
-  const CallSite site("masked_fill", x.where);
-  require_mask(*x, *mask);
+  const Operation op("masked_fill", x.where, {{"x", *x}, {"mask", *mask}}, HostScalars::allowed);
+  require_mask(op);
   if (!value.is_number()) {
     value.tensor->require_defined();
     return where(mask, value.tensor->to(x->dtype()), x);
@@ -121,8 +119,8 @@ Tensor masked_fill_(const In& x, const In& mask, const TensorLike& value) {
 }
 
 Tensor masked_select(const In& x, const In& mask) {
-  const CallSite site("masked_select", x.where);
-  const Shape shape = require_mask(*x, *mask);
+  const Operation op("masked_select", x.where, {{"x", *x}, {"mask", *mask}}, HostScalars::allowed);
+  const Shape shape = require_mask(op);
   if (shape.rank() == 0) return masked_select(x->unsqueeze(0), mask);  // one element or none
   if (!x->device().is_cpu() || records(*x)) return x->expand(shape).index({mask->expand(shape)});
   const Tensor from = raw::contiguous(x->detach().expand(shape)), kept = raw::contiguous(mask->expand(shape));

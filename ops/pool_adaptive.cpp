@@ -19,7 +19,6 @@ constexpr const char* kShape[] = {"x: [N, C, L], or a single sequence [C, L]",
 
 void check(const Tensor& x, const Extents& size) {
   const char* hint = kShape[size.dims - 1];
-  dispatch({{"x", x}});
   if (x.dim() != size.dims + 2)
     throw ShapeError(message(fmt::format("x needs {} dimensions", kCount[size.dims - 1]), {{"x", x}}, hint));
   if (!x.is_floating_point())
@@ -49,12 +48,12 @@ MinMax largest(const Tensor& x, const Extents& size, bool indices) {
 }  // namespace
 
 Tensor adaptive_avg_pool1d(const In& x, std::int64_t output_size) {
-  const CallSite site("adaptive_avg_pool1d", x.where);
-  return average(*x, output_size);
+  const Operation op("adaptive_avg_pool1d", x.where, {{"x", *x}});
+  return average(op[0], output_size);
 }
 Tensor adaptive_avg_pool2d(const In& x, Pair output_size) {
-  const CallSite site("adaptive_avg_pool2d", x.where);
-  return average(*x, output_size);
+  const Operation op("adaptive_avg_pool2d", x.where, {{"x", *x}});
+  return average(op[0], output_size);
 }
 Tensor adaptive_avg_pool3d(const In& x, Triple output_size) {
   const Operation op("adaptive_avg_pool3d", x.where, {kWide, kKept}, {{"x", *x}});
@@ -62,24 +61,24 @@ Tensor adaptive_avg_pool3d(const In& x, Triple output_size) {
 }
 
 MinMax adaptive_max_pool1d_with_indices(const In& x, std::int64_t output_size) {
-  const CallSite site("adaptive_max_pool1d_with_indices", x.where);
-  return largest(*x, output_size, true);
+  const Operation op("adaptive_max_pool1d_with_indices", x.where, {{"x", *x}});
+  return largest(op[0], output_size, true);
 }
 MinMax adaptive_max_pool2d_with_indices(const In& x, Pair output_size) {
-  const CallSite site("adaptive_max_pool2d_with_indices", x.where);
-  return largest(*x, output_size, true);
+  const Operation op("adaptive_max_pool2d_with_indices", x.where, {{"x", *x}});
+  return largest(op[0], output_size, true);
 }
 MinMax adaptive_max_pool3d_with_indices(const In& x, Triple output_size) {
   const Operation op("adaptive_max_pool3d_with_indices", x.where, {kWide, kKept}, {{"x", *x}});
   return largest(op[0], output_size, true);
 }
 Tensor adaptive_max_pool1d(const In& x, std::int64_t output_size) {
-  const CallSite site("adaptive_max_pool1d", x.where);
-  return largest(*x, output_size, false).values;
+  const Operation op("adaptive_max_pool1d", x.where, {{"x", *x}});
+  return largest(op[0], output_size, false).values;
 }
 Tensor adaptive_max_pool2d(const In& x, Pair output_size) {
-  const CallSite site("adaptive_max_pool2d", x.where);
-  return largest(*x, output_size, false).values;
+  const Operation op("adaptive_max_pool2d", x.where, {{"x", *x}});
+  return largest(op[0], output_size, false).values;
 }
 Tensor adaptive_max_pool3d(const In& x, Triple output_size) {
   const Operation op("adaptive_max_pool3d", x.where, {kWide, kKept}, {{"x", *x}});

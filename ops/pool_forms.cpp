@@ -75,7 +75,6 @@ Extents stride_or_kernel(Extents stride, const Extents& kernel) {
 }
 
 void check_input(const Tensor& x, int dims) {
-  dispatch({{"x", x}});
   if (x.dim() != dims + 2)
     throw ShapeError(message(fmt::format("x needs {} dimensions", kCount[dims - 1]), {{"x", x}}, kShape[dims - 1]));
   if (!x.is_floating_point())
@@ -190,43 +189,41 @@ Tensor lp_pool(const Tensor& x, double p, const Extents& k, const Extents& strid
   return pow(mul(average(pow(x, p), g), static_cast<double>(k.product())), 1 / p);
 }
 
-Tensor max_unpool(const In& x, const In& indices, const Extents& k, const Extents& given_stride, const Extents& padding,
+Tensor max_unpool(const BoundOperands<2>& op, const Extents& k, const Extents& given_stride, const Extents& padding,
                   const Extents& wanted) {
   const Extents stride = stride_or_kernel(given_stride, k);
-  const Operand operands[] = {{"x", *x}, {"indices", *indices}};
-  dispatch(operands);
-  if (x->dim() == k.dims + 1 && indices->dim() == x->dim())
-    return max_unpool(In(x->unsqueeze(0), x.where), In(indices->unsqueeze(0), x.where), k, given_stride, padding,
-                      wanted)
-        .squeeze(0);
-  check_input(*x, k.dims);
-  if (indices->dtype() != DType::int64)
-    throw DTypeError(message("indices must be int64", operands, "those of max_pool2d_with_indices"));
-  if (indices->shape() != x->shape())
-    throw ShapeError(message("x and indices have different shapes", operands, "one position for each element"));
+  const Tensor &x = op[0], &indices = op[1];
+  if (x.dim() == k.dims + 1 && indices.dim() == x.dim()) {
+    const Tensor batch = x.unsqueeze(0), places = indices.unsqueeze(0);
+    return max_unpool(op.with({{"x", batch}, {"indices", places}}), k, given_stride, padding, wanted).squeeze(0);
+  }
+  check_input(x, k.dims);
+  if (indices.dtype() != DType::int64)
+    throw DTypeError(message("indices must be int64", op, "those of max_pool2d_with_indices"));
+  if (indices.shape() != x.shape())
+    throw ShapeError(message("x and indices have different shapes", op, "one position for each element"));
   if (!k.at_least(1) || !stride.at_least(1) || !padding.at_least(0) || !wanted.at_least(0))
-    throw ValueError(message("kernel and stride must be 1 or more, padding and output_size 0 or more", operands,
+    throw ValueError(message("kernel and stride must be 1 or more, padding and output_size 0 or more", op,
                              fmt::format("kernel {}, stride {}, padding {}, output_size {} were given", k.str(),
                                          stride.str(), padding.str(), wanted.str())));
-  Shape shape{x->size(0), x->size(1)};
+  Shape shape{x.size(0), x.size(1)};
   for (int d = 0; d < k.dims; ++d) {
     std::int64_t size = 0;
-    if (__builtin_mul_overflow(x->size(2 + d) - 1, stride[d], &size) || size > INT64_MAX / 4 || k[d] > INT64_MAX / 4 ||
+    if (__builtin_mul_overflow(x.size(2 + d) - 1, stride[d], &size) || size > INT64_MAX / 4 || k[d] > INT64_MAX / 4 ||
         padding[d] > INT64_MAX / 8)
       size = INT64_MIN / 2;
     size += k[d] - 2 * padding[d];
     if (wanted[d] > 0) size = wanted[d];
-    if (size < 1)
-      throw ShapeError(message("the result has no size", operands, "give a smaller padding, or output_size"));
+    if (size < 1) throw ShapeError(message("the result has no size", op, "give a smaller padding, or output_size"));
     shape.push_back(size);
   }
   Shape flat{shape[0], shape[1], 1};
   for (int d = 0; d < k.dims; ++d) flat[2] *= shape[2 + d];
-  const Tensor at = indices->flatten(2);
-  Tensor y = zeros(flat, {x->dtype(), x->device()});
-  raw::scatter_add_(y, 2, at, x->detach().flatten(2), ScatterOp::assign);
+  const Tensor at = indices.flatten(2);
+  Tensor y = zeros(flat, {x.dtype(), x.device()});
+  raw::scatter_add_(y, 2, at, x.detach().flatten(2), ScatterOp::assign);
   y = record("max_unpool", y.reshape(shape), {x},
-             [at, like = x->shape()](const Tensor& g) { return gather(g.flatten(2), 2, at).reshape(like); });
+             [at, like = x.shape()](const Tensor& g) { return gather(g.flatten(2), 2, at).reshape(like); });
   return y;
 }
 
@@ -243,24 +240,24 @@ MinMax detail::adaptive_largest(const Tensor& x, const Extents& size, bool indic
 }
 
 Tensor max_pool1d(const In& x, std::int64_t kernel, const MaxPool1dOptions& options) {
-  const CallSite site("max_pool1d", x.where);
-  return max_pool(*x, kernel, options, false).values;
+  const Operation op("max_pool1d", x.where, {{"x", *x}});
+  return max_pool(op[0], kernel, options, false).values;
 }
 Tensor max_pool2d(const In& x, Pair kernel, const MaxPool2dOptions& options) {
-  const CallSite site("max_pool2d", x.where);
-  return max_pool(*x, kernel, options, false).values;
+  const Operation op("max_pool2d", x.where, {{"x", *x}});
+  return max_pool(op[0], kernel, options, false).values;
 }
 Tensor max_pool3d(const In& x, Triple kernel, const MaxPool3dOptions& options) {
   const Operation op("max_pool3d", x.where, {kWide, kKept}, {{"x", *x}});
   return max_pool(op[0], kernel, options, false).values;
 }
 MinMax max_pool1d_with_indices(const In& x, std::int64_t kernel, const MaxPool1dOptions& options) {
-  const CallSite site("max_pool1d_with_indices", x.where);
-  return max_pool(*x, kernel, options, true);
+  const Operation op("max_pool1d_with_indices", x.where, {{"x", *x}});
+  return max_pool(op[0], kernel, options, true);
 }
 MinMax max_pool2d_with_indices(const In& x, Pair kernel, const MaxPool2dOptions& options) {
-  const CallSite site("max_pool2d_with_indices", x.where);
-  return max_pool(*x, kernel, options, true);
+  const Operation op("max_pool2d_with_indices", x.where, {{"x", *x}});
+  return max_pool(op[0], kernel, options, true);
 }
 MinMax max_pool3d_with_indices(const In& x, Triple kernel, const MaxPool3dOptions& options) {
   const Operation op("max_pool3d_with_indices", x.where, {kWide, kKept}, {{"x", *x}});
@@ -268,25 +265,25 @@ MinMax max_pool3d_with_indices(const In& x, Triple kernel, const MaxPool3dOption
 }
 
 Tensor max_unpool1d(const In& x, const In& indices, std::int64_t kernel, const MaxUnpool1dOptions& options) {
-  const Operation op("max_unpool1d", x.where, {kWide, kKept}, {{"x", *x}, {"indices", *indices}});
-  return max_unpool(op[0], op[1], kernel, options.stride, options.padding, options.output_size);
+  return max_unpool(Operation("max_unpool1d", x.where, {kWide, kKept}, {{"x", *x}, {"indices", *indices}}), kernel,
+                    options.stride, options.padding, options.output_size);
 }
 Tensor max_unpool2d(const In& x, const In& indices, Pair kernel, const MaxUnpool2dOptions& options) {
-  const Operation op("max_unpool2d", x.where, {kWide, kKept}, {{"x", *x}, {"indices", *indices}});
-  return max_unpool(op[0], op[1], kernel, options.stride, options.padding, options.output_size);
+  return max_unpool(Operation("max_unpool2d", x.where, {kWide, kKept}, {{"x", *x}, {"indices", *indices}}), kernel,
+                    options.stride, options.padding, options.output_size);
 }
 Tensor max_unpool3d(const In& x, const In& indices, Triple kernel, const MaxUnpool3dOptions& options) {
-  const Operation op("max_unpool3d", x.where, {kWide, kKept}, {{"x", *x}, {"indices", *indices}});
-  return max_unpool(op[0], op[1], kernel, options.stride, options.padding, options.output_size);
+  return max_unpool(Operation("max_unpool3d", x.where, {kWide, kKept}, {{"x", *x}, {"indices", *indices}}), kernel,
+                    options.stride, options.padding, options.output_size);
 }
 
 Tensor avg_pool1d(const In& x, std::int64_t kernel, const AvgPool1dOptions& options) {
-  const CallSite site("avg_pool1d", x.where);
-  return avg_pool(*x, kernel, options);
+  const Operation op("avg_pool1d", x.where, {{"x", *x}});
+  return avg_pool(op[0], kernel, options);
 }
 Tensor avg_pool2d(const In& x, Pair kernel, const AvgPool2dOptions& options) {
-  const CallSite site("avg_pool2d", x.where);
-  return avg_pool(*x, kernel, options);
+  const Operation op("avg_pool2d", x.where, {{"x", *x}});
+  return avg_pool(op[0], kernel, options);
 }
 Tensor avg_pool3d(const In& x, Triple kernel, const AvgPool3dOptions& options) {
   const Operation op("avg_pool3d", x.where, {kWide, kKept}, {{"x", *x}});

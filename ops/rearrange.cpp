@@ -359,26 +359,21 @@ Tensor repeat_interleave(const In& x, std::int64_t repeats, std::optional<int> d
 }
 
 Tensor repeat_interleave(const In& x, const In& repeats, std::optional<int> dim) {
-  const CallSite site("repeat_interleave", x.where);
+  const Operation op("repeat_interleave", x.where, {{"self", *x}, {"repeats", *repeats}});
   const auto [from, d] = flat_without_dim(x, dim);
-  dispatch({{"self", *x}, {"repeats", *repeats}});
   if (repeats->dtype() != DType::int64 && repeats->dtype() != DType::int32)
-    throw DTypeError(
-        message("repeats must be int64 or int32", {{"self", *x}, {"repeats", *repeats}}, "convert it: .to(int64)"));
+    throw DTypeError(message("repeats must be int64 or int32", op, "convert it: .to(int64)"));
   const std::int64_t size = from.shape()[d];
   if (repeats->dim() > 1 || (repeats->numel() != 1 && repeats->numel() != size))
-    throw ShapeError(message("repeats does not match dimension " + std::to_string(d),
-                             {{"self", *x}, {"repeats", *repeats}},
+    throw ShapeError(message("repeats does not match dimension " + std::to_string(d), op,
                              "it needs 1 or " + std::to_string(size) + " elements"));
   const Tensor times = repeats->detach().cpu().to(DType::int64).expand({size}).contiguous();
   const std::int64_t* const n = times.data<std::int64_t>();
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < size; ++i) {
-    if (n[i] < 0)
-      throw ValueError(
-          message("repeats must be 0 or more, got " + std::to_string(n[i]), {{"self", *x}, {"repeats", *repeats}}));
+    if (n[i] < 0) throw ValueError(message("repeats must be 0 or more, got " + std::to_string(n[i]), op));
     if (__builtin_add_overflow(count, n[i], &count))
-      throw ShapeError(message("the sum of repeats overflows", {{"self", *x}, {"repeats", *repeats}}, "repeat less"));
+      throw ShapeError(message("the sum of repeats overflows", op, "repeat less"));
   }
   const Tensor positions = empty({count}, {DType::int64});
   auto* to = positions.data<std::int64_t>();

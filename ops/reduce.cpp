@@ -25,36 +25,36 @@ struct Geometry {
   Tensor repeated(const Tensor& t) const { return t.reshape(kept).expand(input); }
 };
 
-template <class Op> Tensor compute(const In& x, const Shape& dims, bool keepdim, double p = 0) {
-  return raw::reduce(raw::kReduce<Op>, x, dims, keepdim, p);
+template <class F> Tensor compute(const BoundOperands<1>& op, const Shape& dims, bool keepdim, double p = 0) {
+  return raw::reduce(op.backend(), raw::kReduce<F>, op[0], dims, keepdim, p);
 }
 
 /// Whether each result is of one element.
 bool is_single(const In& x, const Shape& dims) {
-  return x->defined() && x->numel() != 0 && raw::reduced_shape(x, dims, true) == x->shape();
+  return x->numel() != 0 && raw::reduced_shape(x, dims, true) == x->shape();
 }
-template <class Op> Tensor any_or_all(const In& x, const Shape& dims, bool keepdim) {
-  if (!is_single(x, dims)) return compute<Op>(x, dims, keepdim);
-  return ne(x->detach(), 0).reshape(raw::reduced_shape(x, dims, keepdim));
+template <class F> Tensor any_or_all(const BoundOperands<1>& op, const Shape& dims, bool keepdim) {
+  if (!is_single(op[0], dims)) return compute<F>(op, dims, keepdim);
+  return ne(op[0].detach(), 0).reshape(raw::reduced_shape(op[0], dims, keepdim));
 }
 
 /// The gradient is shared by the elements that equal the result, or, if it is NaN, by those that are NaN.
-template <class Op> Tensor max_or_min_all(const char* name, const In& x, const Shape& dims, bool keepdim) {
-  const CallSite site(name, x.where);
-  Tensor y = compute<Op>(x, dims, keepdim);
-  if (!records(*x)) return y;
+template <class F> Tensor max_or_min_all(const BoundOperands<1>& op, const Shape& dims, bool keepdim) {
+  Tensor y = compute<F>(op, dims, keepdim);
+  if (!op.records()) return y;
+  const Tensor& x = op[0];
   Saved output = Saved::output(y);
-  return record(name, std::move(y), {x},
-                [x = Saved(*x), y = std::move(output), geometry = Geometry(x, dims), dims](const Tensor& g) {
-                  Tensor share;
-                  {
-                    const NoGradGuard constant;
-                    const Tensor v = x();  // if an element is NaN, so is the result
-                    const Tensor is_result = logical_or(eq(v, geometry.aligned(y())), isnan(v)).to(g.dtype());
-                    share = div(is_result, sum(is_result, dims, true));
-                  }
-                  return mul(geometry.aligned(g), share);
-                });
+  return op.record(std::move(y),
+                   [x = Saved(x), y = std::move(output), geometry = Geometry(x, dims), dims](const Tensor& g) {
+                     Tensor share;
+                     {
+                       const NoGradGuard constant;
+                       const Tensor v = x();  // if an element is NaN, so is the result
+                       const Tensor is_result = logical_or(eq(v, geometry.aligned(y())), isnan(v)).to(g.dtype());
+                       share = div(is_result, sum(is_result, dims, true));
+                     }
+                     return mul(geometry.aligned(g), share);
+                   });
 }
 
 MinMax max_or_min_along(bool largest, const In& x, int dim, bool keepdim) {
@@ -116,28 +116,27 @@ Tensor divided_by_count(const Tensor& g, double n) {
 Tensor sum(const In& x_, const Dims& dims, bool keepdim) {
   const Operation op("sum", x_.where, {kKept, kWide}, {{"self", *x_}});
   const Tensor& x = op[0];
-  Tensor y = compute<kernels::Sum>(x, dims, keepdim);
+  Tensor y = compute<kernels::Sum>(op, dims, keepdim);
   if (!op.records()) return y;
   return op.record(std::move(y), [geometry = Geometry(x, dims)](const Tensor& g) { return geometry.repeated(g); });
 }
 
 Tensor nansum(const In& x, const Dims& dims, bool keepdim) {
-  const CallSite site("nansum", x.where);
-  x->require_defined("nansum", x.where);
+  const Operation op("nansum", x.where, {{"self", *x}});
   if (!x->is_floating_point()) return sum(x, dims, keepdim);
-  Tensor y = compute<kernels::NanSum>(x, dims, keepdim);
-  if (!records(*x)) return y;
-  return record("nansum", std::move(y), {x}, [geometry = Geometry(x, dims), x = Saved(*x)](const Tensor& g) {
+  Tensor y = compute<kernels::NanSum>(op, dims, keepdim);
+  if (!op.records()) return y;
+  return op.record(std::move(y), [geometry = Geometry(x, dims), x = Saved(*x)](const Tensor& g) {
     return where(isnan(x()), 0.0, geometry.repeated(g));
   });
 }
 
 Tensor mean(const In& x, const Dims& dims, bool keepdim) {
-  const CallSite site("mean", x.where);
-  Tensor y = compute<kernels::Mean>(x, dims, keepdim);
-  if (!records(*x)) return y;
+  const Operation op("mean", x.where, {{"self", *x}});
+  Tensor y = compute<kernels::Mean>(op, dims, keepdim);
+  if (!op.records()) return y;
   const auto n = static_cast<double>(raw::reduced_count(x, dims));
-  return record("mean", std::move(y), {x}, [geometry = Geometry(x, dims), n](const Tensor& g) {
+  return op.record(std::move(y), [geometry = Geometry(x, dims), n](const Tensor& g) {
     return geometry.repeated(divided_by_count(g, n));
   });
 }
@@ -161,7 +160,7 @@ Tensor stddev(const In& x, const Dims& dims, double correction, bool keepdim) {
 Tensor prod(const In& x_, const Dims& dims, bool keepdim) {
   const Operation op("prod", x_.where, kWide, {{"self", *x_}});
   const Tensor& x = op[0];
-  Tensor y = compute<kernels::Prod>(x, dims, keepdim);
+  Tensor y = compute<kernels::Prod>(op, dims, keepdim);
   if (!op.records()) return y;
   return op.record(std::move(y), [x = Saved(x), geometry = Geometry(x, dims), dims](const Tensor& g) {
     const Tensor v = x();
@@ -175,18 +174,16 @@ Tensor prod(const In& x_, const Dims& dims, bool keepdim) {
 }
 
 Tensor amax(const In& x, const Dims& dims, bool keepdim) {
-  return max_or_min_all<kernels::Max>("amax", x, dims, keepdim);
+  return max_or_min_all<kernels::Max>(Operation("amax", x.where, {{"self", *x}}), dims, keepdim);
 }
 Tensor amin(const In& x, const Dims& dims, bool keepdim) {
-  return max_or_min_all<kernels::Min>("amin", x, dims, keepdim);
+  return max_or_min_all<kernels::Min>(Operation("amin", x.where, {{"self", *x}}), dims, keepdim);
 }
 Tensor any(const In& x, const Dims& dims, bool keepdim) {
-  const CallSite site("any", x.where);
-  return any_or_all<kernels::Any>(x, dims, keepdim);
+  return any_or_all<kernels::Any>(Operation("any", x.where, {{"self", *x}}), dims, keepdim);
 }
 Tensor All::operator()(const In& x, const Dims& dims, bool keepdim) const {
-  const CallSite site("all", x.where);
-  return any_or_all<kernels::All>(x, dims, keepdim);
+  return any_or_all<kernels::All>(Operation("all", x.where, {{"self", *x}}), dims, keepdim);
 }
 
 Tensor norm(const In& x_, double p, const Dims& dims, bool keepdim) {
@@ -195,14 +192,14 @@ Tensor norm(const In& x_, double p, const Dims& dims, bool keepdim) {
   if (!x.is_floating_point())
     throw DTypeError(message("needs a floating-point tensor", op, "convert first: .to(float32)"));
   if (p == 0)
-    return op.record(compute<kernels::Norm0>(x, dims, keepdim),
+    return op.record(compute<kernels::Norm0>(op, dims, keepdim),
                      [x = Saved(x)](const Tensor&) { return zeros_like(x()); });
   if (p == kInfinity) return amax(abs(x), dims, keepdim);
   if (p == -kInfinity) return amin(abs(x), dims, keepdim);
   Tensor y = is_single(x, dims) ? abs(x.detach()).reshape(raw::reduced_shape(x, dims, keepdim))
-             : p == 1           ? compute<kernels::Norm1>(x, dims, keepdim)
-             : p == 2           ? compute<kernels::Norm2>(x, dims, keepdim)
-                                : compute<kernels::NormP>(x, dims, keepdim, p);
+             : p == 1           ? compute<kernels::Norm1>(op, dims, keepdim)
+             : p == 2           ? compute<kernels::Norm2>(op, dims, keepdim)
+                                : compute<kernels::NormP>(op, dims, keepdim, p);
   if (!op.records()) return y;
   Saved output = Saved::output(y);
   return op.record(std::move(y),
@@ -277,22 +274,22 @@ Tensor argmin(const In& x) {
 namespace {
 
 /// Running sums from the beginning of dim, or from its end.
-Tensor running_sum(const In& x, int dim, bool reverse) {
-  Backend& backend = dispatch({{"self", *x}});
+Tensor running_sum(const BoundOperands<1>& op, int dim, bool reverse) {
+  const Tensor& x = op[0];
   dim = raw::wrap_dim(x, dim);
-  const DType dtype = x->is_floating_point() ? x->dtype() : DType::int64;
-  Tensor y = raw::new_result(x->shape(), dtype, x->device());
-  if (x->dim() == 0) raw::copy_to(*x, y);
-  else if (y.numel())
-    backend.run(calls::Scan{ScanOp::sum, raw::contiguous(raw::cast(x, dtype)), {}, y, {}, dim, reverse});
-  return record("cumsum", std::move(y), {x}, [dim, reverse](const Tensor& g) { return running_sum(g, dim, !reverse); });
+  const DType dtype = x.is_floating_point() ? x.dtype() : DType::int64;
+  Tensor y = op.result(x.shape(), dtype);
+  if (x.dim() == 0) raw::copy_to(x, y);
+  else if (y.numel()) op.run(calls::Scan{ScanOp::sum, raw::contiguous(raw::cast(x, dtype)), {}, y, {}, dim, reverse});
+  return op.record(std::move(y), [dim, reverse](const Tensor& g) {
+    return running_sum(Operation("cumsum", {}, {{"self", g}}), dim, !reverse);
+  });
 }
 
 }  // namespace
 
 Tensor cumsum(const In& x, int dim) {
-  const Operation op("cumsum", x.where, {kKept, kWide}, {{"self", *x}});
-  return running_sum(op[0], dim, false);
+  return running_sum(Operation("cumsum", x.where, {kKept, kWide}, {{"self", *x}}), dim, false);
 }
 
 Tensor sum_to(const In& x, const Shape& shape) {

@@ -1,16 +1,15 @@
-#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/resample.h>
 
 #include <fmt/format.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow {
 namespace {
 
-void require_image(const In& x, const char* factor, std::int64_t r) {
-  dispatch({{"x", *x}});
-  if (x->dim() < 3) throw ShapeError(message("x needs three dimensions or more", {{"x", *x}}, "x: [..., C, H, W]"));
-  if (r < 1) throw ValueError(message(fmt::format("{} must be positive, got {}", factor, r), {{"x", *x}}, "e.g. 2"));
+void require_image(const BoundOperands<1>& op, const char* factor, std::int64_t r) {
+  if (op[0].dim() < 3) throw ShapeError(message("x needs three dimensions or more", op, "x: [..., C, H, W]"));
+  if (r < 1) throw ValueError(message(fmt::format("{} must be positive, got {}", factor, r), op, "e.g. 2"));
 }
 
 /// The leading sizes of x, then these.
@@ -26,8 +25,8 @@ std::int64_t leading(const Tensor& x) { return joined(x, {}).numel(); }
 }  // namespace
 
 Tensor pixel_shuffle(const In& x, std::int64_t r) {
-  const CallSite site("pixel_shuffle", x.where);
-  require_image(x, "upscale_factor", r);
+  const Operation op("pixel_shuffle", x.where, {{"x", *x}});
+  require_image(op, "upscale_factor", r);
   const std::int64_t channels = x->size(-3), h = x->size(-2), w = x->size(-1);
   if (r > channels || channels % (r * r) != 0)
     throw ShapeError(message("upscale_factor² does not divide the number of channels", {{"x", *x}},
@@ -40,8 +39,8 @@ Tensor pixel_shuffle(const In& x, std::int64_t r) {
 }
 
 Tensor pixel_unshuffle(const In& x, std::int64_t r) {
-  const CallSite site("pixel_unshuffle", x.where);
-  require_image(x, "downscale_factor", r);
+  const Operation op("pixel_unshuffle", x.where, {{"x", *x}});
+  require_image(op, "downscale_factor", r);
   const std::int64_t c = x->size(-3), h = x->size(-2), w = x->size(-1);
   if (h % r != 0 || w % r != 0)
     throw ShapeError(message("downscale_factor does not divide height and width", {{"x", *x}},

@@ -75,20 +75,19 @@ struct Sampling {
   static Tensor far(const Tensor& d) { return add(mul(sub(mul(add(mul(d, -0.75), 3.75), d), 6), d), 3); }
 };
 
-void check(const Tensor& x, const Tensor& grid, const GridSampleOptions& o) {
-  const Operand operands[] = {{"x", x}, {"grid", grid}};
-  dispatch(operands);
+void check(const BoundOperands<2>& op, const GridSampleOptions& o) {
+  const Tensor &x = op[0], &grid = op[1];
   if ((x.dim() != 4 && x.dim() != 5) || grid.dim() != x.dim() || grid.size(-1) != x.dim() - 2 ||
       grid.size(0) != x.size(0))
-    throw ShapeError(message("x and grid do not match", operands,
+    throw ShapeError(message("x and grid do not match", op,
                              "x: [N, C, H, W]  grid: [N, OH, OW, 2], or x: [N, C, D, H, W]  grid: [N, OD, OH, OW, 3]"));
   for (int d = 2; d < x.dim(); ++d)
-    if (x.size(d) == 0) throw ShapeError(message("x has no pixels", operands, "each spatial size must be 1 or more"));
+    if (x.size(d) == 0) throw ShapeError(message("x has no pixels", op, "each spatial size must be 1 or more"));
   if (x.dtype() != grid.dtype() || !x.is_floating_point())
-    throw DTypeError(message("operands must have one floating-point dtype", operands, dtype_hint(operands)));
+    throw DTypeError(message("operands must have one floating-point dtype", op, dtype_hint(op)));
   const bool known = o.mode == Mode::nearest || o.mode == Mode::bilinear || (o.mode == Mode::bicubic && x.dim() == 4);
   if (!known)
-    throw ValueError(message("the mode must be bilinear, nearest, or, of images, bicubic", operands,
+    throw ValueError(message("the mode must be bilinear, nearest, or, of images, bicubic", op,
                              "give .mode = Interpolation::bilinear"));
 }
 
@@ -175,10 +174,10 @@ bool is_near(const Tensor& x) {
 Tensor grid_sample(const In& x_, const In& grid_, const GridSampleOptions& options) {
   const Operation op("grid_sample", x_.where, {kWide, kWidest}, {{"x", *x_}, {"grid", *grid_}});
   const Tensor &x = op[0], &grid = op[1];
-  check(x, grid, options);
+  check(op, options);
   const DType compute = x.dtype() == DType::float64 ? DType::float64 : DType::float32;
   const Tensor image = x.to(compute), places = grid.to(compute);
-  const bool host = dispatch({{"x", image}}).computes_on_host() && is_near(image);
+  const bool host = op.backend().computes_on_host() && is_near(image);
   return (host ? on_host : composed)(image, places, options).to(x.dtype());
 }
 

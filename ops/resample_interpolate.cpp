@@ -125,14 +125,14 @@ template <class F> void in_order(std::span<const Axis> axes, const F& f) {
     if (a->out >= a->in && !a->same()) f(*a);
 }
 
-std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& o) {
+std::vector<Axis> axes_of(const BoundOperands<1>& op, const InterpolateOptions& o) {
+  const Tensor& x = op[0];
   const int dims = x.dim() - 2;
-  const Operand operands[] = {{"x", x}};
   if ((o.size.count == 0) == (o.scale_factor.count == 0))
-    throw ValueError(message("needs either size or scale_factor", operands, "e.g. {.scale_factor = 2}"));
+    throw ValueError(message("needs either size or scale_factor", op, "e.g. {.scale_factor = 2}"));
   const int given = o.size.count + o.scale_factor.count;
   if (given != 1 && given != dims)
-    throw ValueError(message(fmt::format("{} numbers for {} spatial dimensions", given, dims), operands,
+    throw ValueError(message(fmt::format("{} numbers for {} spatial dimensions", given, dims), op,
                              "give one for each, or one for all"));
   std::vector<Axis> axes;
   for (int d = 0; d < dims; ++d) {
@@ -141,43 +141,41 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& o) {
     if (o.size.count) {
       a.out = o.size.values[i];
       if (a.out < 1)
-        throw ValueError(message(fmt::format("size must be positive, got {}", a.out), operands, "e.g. {.size = 8}"));
+        throw ValueError(message(fmt::format("size must be positive, got {}", a.out), op, "e.g. {.size = 8}"));
     } else {
       a.factor = o.scale_factor.values[i];
       const double out = std::floor(static_cast<double>(a.in) * a.factor);
       if (!(a.factor > 0 && a.factor <= 1e9 && (out >= 1 || a.in == 0)))
-        throw ValueError(message(fmt::format("scale_factor {} of a size of {} gives no size", a.factor, a.in), operands,
+        throw ValueError(message(fmt::format("scale_factor {} of a size of {} gives no size", a.factor, a.in), op,
                                  "give a positive one, by which at least one pixel is left"));
       a.out = static_cast<std::int64_t>(out);
     }
-    if (a.in == 0) throw ShapeError(message("x has no pixels", operands, "each spatial size must be 1 or more"));
+    if (a.in == 0) throw ShapeError(message("x has no pixels", op, "each spatial size must be 1 or more"));
     axes.push_back(a);
   }
   return axes;
 }
 
-void check(const Tensor& x, const InterpolateOptions& o) {
-  const Operand operands[] = {{"x", x}};
-  dispatch(operands);
+void check(const BoundOperands<1>& op, const InterpolateOptions& o) {
+  const Tensor& x = op[0];
   if (x.dim() < 3 || x.dim() > 5)
-    throw ShapeError(
-        message("x needs three to five dimensions", operands, "x: [N, C, L], [N, C, H, W], [N, C, D, H, W]"));
+    throw ShapeError(message("x needs three to five dimensions", op, "x: [N, C, L], [N, C, H, W], [N, C, D, H, W]"));
   const int wanted = o.mode == Mode::linear                                ? 1
                      : o.mode == Mode::bilinear || o.mode == Mode::bicubic ? 2
                      : o.mode == Mode::trilinear                           ? 3
                                                                            : x.dim() - 2;
   const char* const mode = kNames[static_cast<int>(o.mode)];
   if (wanted != x.dim() - 2)
-    throw ShapeError(message(fmt::format("{} is for {} spatial dimension{}", mode, wanted, wanted > 1 ? "s" : ""),
-                             operands, "linear: one, bilinear and bicubic: two, trilinear: three"));
+    throw ShapeError(message(fmt::format("{} is for {} spatial dimension{}", mode, wanted, wanted > 1 ? "s" : ""), op,
+                             "linear: one, bilinear and bicubic: two, trilinear: three"));
   const bool nearest = o.mode == Mode::nearest || o.mode == Mode::nearest_exact;
   if (o.align_corners && (nearest || o.mode == Mode::area))
-    throw ValueError(message(fmt::format("{} has no align_corners", mode), operands,
-                             "it is for linear, bilinear, bicubic and trilinear"));
+    throw ValueError(
+        message(fmt::format("{} has no align_corners", mode), op, "it is for linear, bilinear, bicubic and trilinear"));
   if (o.antialias && o.mode != Mode::bilinear && o.mode != Mode::bicubic)
-    throw ValueError(message(fmt::format("{} has no antialias", mode), operands, "it is for bilinear and bicubic"));
+    throw ValueError(message(fmt::format("{} has no antialias", mode), op, "it is for bilinear and bicubic"));
   if (!nearest && !x.is_floating_point())
-    throw DTypeError(message("x must be floating-point", operands, "convert first: .to(float32); nearest takes any"));
+    throw DTypeError(message("x must be floating-point", op, "convert first: .to(float32); nearest takes any"));
 }
 
 /// f of images in channels-last as [N, H, W, C], which are dense, with the dimensions of axes there.
@@ -229,8 +227,8 @@ Tensor antialiasing(const Axis& a, const InterpolateOptions& o, DType dtype, Dev
 Tensor interpolate(const In& x_, const InterpolateOptions& o) {
   const Operation op("interpolate", x_.where, {kKept, kWide}, {{"x", *x_}});
   const Tensor& x = op[0];
-  check(x, o);
-  const std::vector<Axis> axes = axes_of(x, o);
+  check(op, o);
+  const std::vector<Axis> axes = axes_of(op, o);
   if (o.mode == Mode::nearest || o.mode == Mode::nearest_exact)
     return by_rows(x, axes, [&](const Tensor& rows, std::span<const Axis> of_rows) {
       return nearest(rows, of_rows, o.mode == Mode::nearest_exact);

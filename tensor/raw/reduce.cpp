@@ -213,15 +213,18 @@ bool reduce_in_stages(Backend& backend, int op, const In& x, unsigned mask, doub
 
 }  // namespace
 
+Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p) {
+  const CallSite site(kInfo[static_cast<std::size_t>(op)].name.data(), x.where);
+  return reduce(dispatch({{"self", *x}}), op, x, dims, keepdim, p);
+}
+
 /// Where the dimensions that are kept are in another order in memory, they are reduced in that, and the result is
 /// transposed: it is smaller.
-Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p) {
+Tensor reduce(Backend& backend, int op, const In& x, const Dims& dims, bool keepdim, double p) {
   const OpInfo& info = kInfo[static_cast<std::size_t>(op)];
-  const CallSite site(info.name.data(), x.where);
-  Backend& backend = dispatch({{"self", *x}});
   const DType dtype = result_dtype(op, info, x);
   const unsigned mask = mask_of(x, dims);
-  const Tensor out = new_result(shape_after(x->shape(), mask, keepdim), dtype, x->device());
+  const Tensor out = new_result(backend, shape_after(x->shape(), mask, keepdim), dtype, x->device());
   if (!out.numel()) return out;
   if (selects_element(op)) require_elements(x, reduced_count(x, dims));
   const Tensor seen = group_view(x, mask, true);
@@ -236,7 +239,7 @@ Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p) {
       if (mask >> order[i] & 1u) reduced.push_back(i);
     }
     const Shape kept = shape_after(x->shape(), mask, true);
-    copy_to(permute(reduce(op, permute(x, permutation), reduced, true, p), inverse),
+    copy_to(permute(reduce(backend, op, permute(x, permutation), reduced, true, p), inverse),
             alias(out, kept, contiguous_strides(kept), 0));
   } else if (!reduce_in_stages(backend, op, x, mask, p, out)) {
     run(backend, op, p, grouped_copy(x, mask), out);

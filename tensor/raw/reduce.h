@@ -5,6 +5,10 @@
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/reduce.h>
 
+namespace minnow::detail {
+class Backend;
+}
+
 /// Reductions over any dimensions; named functions are in ops.
 namespace minnow::detail::raw {
 
@@ -15,6 +19,8 @@ using Dims = Shape;
 
 /// Sums and products of integers and bool give int64, any and all give bool.
 Tensor reduce(int op, const In& x, const Dims& dims, bool keepdim, double p = 0);
+/// The same of an open operation, on the backend that was looked up for x.
+Tensor reduce(Backend& backend, int op, const In& x, const Dims& dims, bool keepdim, double p = 0);
 
 struct ValuesIndices {
   Tensor values, indices;
