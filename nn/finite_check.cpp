@@ -2,10 +2,10 @@
 
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
 #include <minnow/ops/reduce.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -13,8 +13,7 @@
 namespace minnow::nn {
 
 void FiniteCheck::operator()(const In& loss) {
-  const CallSite site("FiniteCheck", loss.where);
-  dispatch({{"loss", *loss}});
+  const Operation op("FiniteCheck", loss.where, {{"loss", *loss}});
   const NoGradGuard no_grad;
   const CaptureRules* rules = CaptureRules::current();
   if (!counts_.defined()) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <minnow/ops/arithmetic.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -24,10 +24,9 @@ void detail::require_lengths(const Tensor& padded, const std::vector<std::int64_
 }
 
 PackedSequence pack_padded_sequence(const In& x, const std::vector<std::int64_t>& lengths, const PackOptions& options) {
-  const CallSite site("pack_padded_sequence", x.where);
-  dispatch({{"x", *x}});
+  const Operation op("pack_padded_sequence", x.where, {{"x", *x}});
   if (x->dim() < 2)
-    throw ShapeError(message("x must be [T, N, ...] or, with batch_first, [N, T, ...]", {{"x", *x}}, "T steps of N"));
+    throw ShapeError(message("x must be [T, N, ...] or, with batch_first, [N, T, ...]", op, "T steps of N"));
   const Tensor padded = options.batch_first ? x->transpose(0, 1) : *x;
   detail::require_lengths(padded, lengths, "x", *x);
   const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
@@ -45,8 +44,7 @@ PackedSequence pack_padded_sequence(const In& x, const In& lengths, const PackOp
 
 std::pair<Tensor, Tensor> pad_packed_sequence(const PackedSequence& packed, const PadOptions& options,
                                               SourceLocation where) {
-  const CallSite site("pad_packed_sequence", where);
-  dispatch({{"padded", packed.padded}});
+  const Operation op("pad_packed_sequence", where, {{"padded", packed.padded}});
   detail::require_lengths(packed.padded, packed.lengths, "padded", packed.padded);
   const Tensor lengths = tensor(packed.lengths);
   const std::int64_t steps = packed.padded.size(0);

@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 #include <minnow/nn/init.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/distance.h>
 #include <minnow/ops/matmul.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 
@@ -50,12 +49,11 @@ Bilinear::Bilinear(std::int64_t in1_features, std::int64_t in2_features, std::in
 
 Tensor Bilinear::forward(const Tensor& a, const Tensor& b) {
   const CallSite site = called();
-  const Operand operands[] = {{"a", a}, {"b", b}, {"weight", weight}};
-  dispatch(operands);
+  const minnow::detail::BoundOperands op(site, {{"a", a}, {"b", b}, {"weight", weight}});
   const minnow::detail::AutocastLayer cast({kKept, kWidest}, {&a, &b, &weight, &bias});
   const std::int64_t out = weight.size(0), first = weight.size(1), second = weight.size(2);
   if (a.dim() < 1 || b.dim() < 1 || a.size(-1) != first || b.size(-1) != second)
-    throw ShapeError(message("Bilinear: the operands must be [..., in1_features] and [..., in2_features]", operands,
+    throw ShapeError(message("Bilinear: the operands must be [..., in1_features] and [..., in2_features]", op,
                              "the last sizes are those of the weight"));
   // [..., 1, in1] · [in1, out in2] as [..., out, in2], times b.
   const Tensor mapped = matmul(cast(a), cast(weight).permute({1, 0, 2}).reshape({first, out * second}));

@@ -1,8 +1,8 @@
 #include <minnow/nn/parameter_vector.h>
 
 #include <minnow/autograd/grad_mode.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/index.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 
@@ -23,16 +23,15 @@ Tensor parameters_to_vector(const std::vector<Tensor>& params, SourceLocation wh
 }
 
 void vector_to_parameters(const In& vector, const std::vector<Tensor>& params) {
-  const CallSite site("vector_to_parameters", vector.where);
-  dispatch({{"vector", *vector}});
+  const Operation op("vector_to_parameters", vector.where, {{"vector", *vector}});
   std::int64_t count = 0;
   for (const Tensor& p : params) {
     dispatch({{"parameter", p}});
     count += p.numel();
   }
   if (vector->dim() != 1 || vector->numel() != count)
-    throw ShapeError(message("the vector must have " + std::to_string(count) + " elements, as the parameters",
-                             {{"vector", *vector}}, "take it from parameters_to_vector()"));
+    throw ShapeError(message("the vector must have " + std::to_string(count) + " elements, as the parameters", op,
+                             "take it from parameters_to_vector()"));
   const NoGradGuard guard;
   std::int64_t at = 0;
   for (const Tensor& p : params) {

@@ -7,10 +7,10 @@
 #include <minnow/nn/init.h>
 #include <minnow/ops/arithmetic.h>
 #include <minnow/ops/attention.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/masked.h>
 #include <minnow/ops/matmul.h>
 #include <minnow/ops/unary.h>
-#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -127,12 +127,12 @@ Tensor MultiheadAttention::forward(const Tensor& query, const Tensor& key, const
 
 Tensor MultiheadAttention::forward(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask) {
   const CallSite site = called();
-  const Operand operands[] = {{"query", query}, {"key", key}, {"value", value}, {"mask", mask, kOptional}};
-  dispatch(operands);
+  const minnow::detail::BoundOperands op(site,
+                                         {{"query", query}, {"key", key}, {"value", value}, {"mask", mask, kOptional}});
   for (const Tensor* t : {&query, &key, &value})
     if (t->dim() < 2 || t->dim() > 3 || t->size(-1) != embed_dim_)
       throw ShapeError(message(fmt::format("MultiheadAttention: the input must be [N, L, {0}] or [L, {0}]", embed_dim_),
-                               operands, "the batch is dimension 0"));
+                               op, "the batch is dimension 0"));
   Tensor q, k, v;
   if (query.is_same(key) && key.is_same(value)) {
     const Tensor all = linear(query, in_proj_weight, in_proj_bias);
@@ -207,8 +207,7 @@ Tensor TransformerDecoderLayer::feed_forward(const Tensor& x) {
 }
 
 Tensor TransformerDecoderLayer::operator()(const In& x, const In& memory, const TransformerDecoderMasks& masks) const {
-  const CallSite site("TransformerDecoderLayer", x.where);
-  dispatch({{"x", *x}, {"memory", *memory}});
+  const Operation op("TransformerDecoderLayer", x.where, {{"x", *x}, {"memory", *memory}});
   const auto [of_x, of_memory] = joined(masks, *x);
   return Module::operator()(x, memory, of_x, of_memory);
 }
@@ -264,8 +263,7 @@ TransformerDecoder::TransformerDecoder(const TransformerDecoderLayer& layer, std
 }
 
 Tensor TransformerDecoder::operator()(const In& x, const In& memory, const TransformerDecoderMasks& masks) const {
-  const CallSite site("TransformerDecoder", x.where);
-  dispatch({{"x", *x}, {"memory", *memory}});
+  const Operation op("TransformerDecoder", x.where, {{"x", *x}, {"memory", *memory}});
   const auto [of_x, of_memory] = joined(masks, *x);
   return Module::operator()(x, memory, of_x, of_memory);
 }
