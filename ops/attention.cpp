@@ -235,8 +235,8 @@ Tensor scaled_dot_product_attention(const In& query_, const In& key_, const In& 
     Shape full = lead;
     full.push_back(rows);
     full.push_back(columns);
-    for (int d = 1; d <= std::min(mask.dim(), full.rank()); ++d)
-      if (mask.size(-d) != 1 && mask.size(-d) != full[-d])
+    for (int d = 1; d <= mask.dim(); ++d)
+      if (d > full.rank() || (mask.size(-d) != 1 && mask.size(-d) != full[-d]))
         throw ShapeError(message("the mask cannot be broadcast with " + full.str(), op,
                                  "one of padding, [N, S], is given as mask(all, newaxis, newaxis)"));
     if (mask.is_floating_point() && mask.numel()) {  // rows of -infinity alone, which softmax would make NaN

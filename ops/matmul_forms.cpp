@@ -23,6 +23,9 @@ Tensor tensordot(const In& a_, const In& b_, const Dims& dims_a, const Dims& dim
   std::int64_t inner = 1;
   for (int i = 0; i < in_a.rank(); ++i) {
     const int d = raw::wrap_dim(a, in_a[i]), e = raw::wrap_dim(b, in_b[i]);
+    if (a.dim() == 0 || b.dim() == 0)
+      throw ShapeError(
+          message("an operand has no dimension to sum over", op, "tensordot(a, b, 0) is the outer product"));
     if (summed_a[static_cast<std::size_t>(d)] || summed_b[static_cast<std::size_t>(e)])
       throw ValueError(message("a dimension is summed over twice", op, "list each dimension once"));
     if (a.size(d) != b.size(e))

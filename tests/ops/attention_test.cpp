@@ -126,6 +126,11 @@ TEST(Attention, KeepsTheLayoutOfItsHeads) {
   EXPECT_LT((y - expected).abs().max().item(), 1e-5);
 }
 
+TEST(Attention, RefusesAMaskOfMoreDimensions) {
+  const Tensor x = ones({2, 3, 4});
+  EXPECT_THROW((void)scaled_dot_product_attention(x, x, x, ones({1, 2, 3, 3})), ShapeError);
+}
+
 TEST_P(AttentionOn, ARowWithoutPositionsGivesZeros) {
   const Tensor q = randn({2, 4, 3}).to(device()).requires_grad_(), k = randn({2, 5, 3}).to(device());
   Tensor mask = ones({4, 5}, bool_);

@@ -240,6 +240,7 @@ TEST_P(Combined, RefusesWhatDoesNotFit) {
   EXPECT_THROW((void)tensordot(x, y, 3), ValueError);
   EXPECT_THROW((void)tensordot(x, y, {0}, {0, 1}), ShapeError);
   EXPECT_THROW((void)tensordot(x, x, {0, 0}, {0, 0}), ValueError);
+  EXPECT_THROW((void)tensordot(zeros({}, device()), y, {0}, {0}), ShapeError);
   EXPECT_THROW((void)cross(x, y), ShapeError);
   EXPECT_THROW((void)trace(zeros({2, 2, 2}, device())), ShapeError);
   EXPECT_THROW((void)diag_embed(x, 0, 0, 0), ShapeError);
