@@ -103,7 +103,10 @@ double progress(std::int64_t t, std::int64_t total) {
 
 LRFunction made(const StepLROptions& o, SourceLocation where) {
   Check{"StepLR", where}.steps("step_size", o.step_size).at_least_0("gamma", o.gamma, "the default is 0.1");
-  return [o](double base, std::int64_t t) { return base * std::pow(o.gamma, static_cast<double>(t / o.step_size)); };
+  return [o](double base, std::int64_t t) {
+    const std::int64_t steps = t / o.step_size;
+    return base * std::pow(o.gamma, static_cast<double>(steps));
+  };
 }
 
 LRFunction made(MultiStepLROptions o, SourceLocation where) {
