@@ -4,7 +4,6 @@
 #include <utility>
 #include <minnow/autograd/indexed_node.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/index.h>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/tensor/capture_rules.h>

@@ -2,7 +2,6 @@
 
 #include <minnow/autograd/cast_node.h>
 #include <minnow/ops/arithmetic.h>
-#include <minnow/ops/detail/autocast.h>
 #include <minnow/ops/detail/matmul.h>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/unary.h>

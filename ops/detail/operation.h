@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <utility>
 #include <minnow/autograd/record.h>
 #include <minnow/ops/detail/autocast.h>
