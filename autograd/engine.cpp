@@ -147,7 +147,7 @@ Tensor seed_gradient(const Tensor& output, const Tensor& given) {
                                   "reduce it, e.g. sum(output), or pass a gradient of its shape"));
     return ones_like(output);
   }
-  dispatch({{"output", output}, {"gradient", given}});
+  require_same_device({{"output", output}, {"gradient", given}});
   if (given.shape() != output.shape())
     throw ShapeError(message("the gradient does not have the output's shape", {{"output", output}, {"gradient", given}},
                              "pass a gradient of the same shape"));

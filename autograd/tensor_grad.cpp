@@ -80,7 +80,7 @@ void Tensor::set_grad(const Tensor& grad, SourceLocation where) const {
   if (!grad.defined()) {
     if (!slot()) return;
   } else {
-    dispatch({{"self", *this}, {"grad", grad}});
+    require_same_device({{"self", *this}, {"grad", grad}});
     if (grad.shape() != shape())
       throw ShapeError(message("the gradient has another shape", {{"self", *this}, {"grad", grad}},
                                "it needs the tensor's own shape"));

@@ -67,7 +67,7 @@ Tensor binary_cross_entropy(const In& x_, const In& y_, const BCELossOptions& op
   const Tensor& weight = options.weight;
   const Tensor losses = cross_entropy_of_two(x, y);
   if (!weight.defined()) return reduced(losses, options.reduction);
-  dispatch({{"x", x}, {"weight", weight}});
+  require_same_device({{"x", x}, {"weight", weight}});
   const Tensor weighted = losses * weight;
   if (!(weighted.shape() == x.shape()))
     throw ShapeError(message("weight is larger than x", {{"x", x}, {"weight", weight}}, "it is broadcast to x"));

@@ -54,7 +54,7 @@ void require_classes(const Tensor& x, const Tensor& target) {
 
 void require_weight(const Tensor& weight, const Tensor& x, std::int64_t classes) {
   if (!weight.defined()) return;
-  dispatch({{"input", x}, {"weight", weight}});
+  require_same_device({{"input", x}, {"weight", weight}});
   const auto text = [&](const char* why, const std::string& hint) {
     return message(why, {{"input", x}, {"weight", weight}}, hint);
   };

@@ -36,7 +36,7 @@ void require_rows(const BoundOperands<2>& op) {
 
 void require_class_weight(const Tensor& x, const Tensor& weight) {
   if (!weight.defined()) return;
-  dispatch({{"x", x}, {"weight", weight}});
+  require_same_device({{"x", x}, {"weight", weight}});
   if (!(weight.shape() == Shape{x.size(-1)}))
     throw ShapeError(message("weight must have one number for each class", {{"x", x}, {"weight", weight}},
                              fmt::format("its shape is [{}] here", x.size(-1))));

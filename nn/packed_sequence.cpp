@@ -68,7 +68,7 @@ Tensor pad_sequence(const std::vector<Tensor>& sequences, const PadOptions& opti
   if (sequences.empty()) throw ValueError(message("the list of sequences is empty", {}, "give one or more"));
   std::int64_t longest = options.total_length;
   for (const Tensor& s : sequences) {
-    dispatch({{"first", sequences[0]}, {"sequence", s}});
+    require_same_device({{"first", sequences[0]}, {"sequence", s}});
     if (s.dim() < 1)
       throw ShapeError(message("a sequence must be [L, ...]", {{"sequence", s}}, "a number is not a sequence"));
     longest = std::max(longest, s.size(0));

@@ -13,7 +13,7 @@ Tensor parameters_to_vector(const std::vector<Tensor>& params, SourceLocation wh
   if (params.empty()) throw ValueError(message("the list of parameters is empty", {}, "give net.parameters()"));
   std::vector<Tensor> flat;
   for (const Tensor& p : params) {
-    dispatch({{"first", params[0]}, {"parameter", p}});
+    require_same_device({{"first", params[0]}, {"parameter", p}});
     if (p.dtype() != params[0].dtype())
       throw DTypeError(message("the parameters have different dtypes", {{"first", params[0]}, {"parameter", p}},
                                "convert the module: .to(float32)"));
@@ -26,7 +26,7 @@ void vector_to_parameters(const In& vector, const std::vector<Tensor>& params) {
   const Operation op("vector_to_parameters", vector.where, {{"vector", *vector}});
   std::int64_t count = 0;
   for (const Tensor& p : params) {
-    dispatch({{"parameter", p}});
+    require_same_device({{"parameter", p}});
     count += p.numel();
   }
   if (vector->dim() != 1 || vector->numel() != count)

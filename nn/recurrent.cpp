@@ -126,7 +126,7 @@ std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const 
   const minnow::detail::AutocastLayer cast(quantized ? kWide : kLower, {&given, &h, &c, &net.weights[0]});
   const bool lstm = static_cast<Recurrence>(kind) == Recurrence::lstm;
   const Operand operands[] = {{"x", given}, {"h", h, kOptional}, {"c", c, kOptional}};
-  dispatch(operands);
+  require_same_device(operands);
   if (lstm && h.defined() != c.defined())
     throw ValueError(message("LSTM: h and c belong together", operands, "give both, or none for zeros"));
   if (given.dim() < (lengths != nullptr ? 3 : 2) || given.dim() > 3 || given.size(-1) != net.input_size)
@@ -285,7 +285,7 @@ Tensor cell_weight(const char* name, std::int64_t gates, std::int64_t columns, s
 }
 
 void check_cell(const char* name, Operands operands, std::int64_t input_size, std::int64_t hidden_size) {
-  dispatch(operands);
+  require_same_device(operands);
   const Tensor& x = operands[0].tensor;
   for (const Operand& o : operands)
     if (o.tensor.dim() != 2 || o.tensor.size(0) != x.size(0) ||

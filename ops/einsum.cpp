@@ -200,7 +200,7 @@ Tensor einsum(std::string_view text, const std::vector<Tensor>& given, SourceLoc
                     std::to_string(operands.size()) + " are given");
   std::vector<Term> terms;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    dispatch({{"first", operands[0]}, {"other", operands[i]}});
+    require_same_device({{"first", operands[0]}, {"other", operands[i]}});
     if (operands[i].dtype() != operands[0].dtype())
       throw DTypeError(message("operands have different dtypes", {{"first", operands[0]}, {"other", operands[i]}},
                                dtype_hint({{"first", operands[0]}, {"other", operands[i]}})));

@@ -425,7 +425,7 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, SourceLocation 
     if (t.dim() > 1) throw ShapeError(message("takes vectors", {{"tensor", t}}, "flatten it: .flatten()"));
     if (t.dtype() != tensors[0].dtype())
       throw DTypeError(message("the dtypes differ", {{"first", tensors[0]}, {"other", t}}, "convert one: .to(dtype)"));
-    dispatch({{"first", tensors[0]}, {"other", t}});
+    require_same_device({{"first", tensors[0]}, {"other", t}});
     shape.push_back(t.numel(), where);
   }
   std::vector<Tensor> grids;

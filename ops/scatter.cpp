@@ -147,7 +147,7 @@ namespace {
 /// What is written at the indices: the part of a tensor that they have a place for, or a number for each.
 Tensor source_of(const In& x, const In& index, const TensorLike& source) {
   if (!source.is_number()) return detail::cropped(*source.tensor, *index);
-  dispatch({{"x", *x}, {"index", *index}});
+  require_same_device({{"x", *x}, {"index", *index}});
   require_representable(source.number, x->dtype());
   return full({}, source.number, {x->dtype(), x->device()}).expand(index->shape());
 }

@@ -79,7 +79,7 @@ Tensor searchsorted(const In& sorted, const In& values, bool right, const Tensor
   const CallSite site("searchsorted", sorted.where);
   if (sorter.defined()) {
     const Operand operands[] = {{"sorted", *sorted}, {"sorter", sorter}};
-    dispatch(operands);
+    require_same_device(operands);
     if (sorter.shape() != sorted->shape() || sorter.dtype() != DType::int64)
       throw ShapeError(message("sorter must be int64, of the shape of sorted", operands, "argsort(sorted)"));
     return places("sorted", gather(sorted->detach(), -1, sorter), "values", *values, right);

@@ -78,7 +78,7 @@ std::string dtype_hint(Operands operands) {
   return "";
 }
 
-Backend& dispatch(Operands operands, HostScalars scalars) {
+Device require_same_device(Operands operands, HostScalars scalars) {
   const Tensor* first = nullptr;
   for (const Operand& o : operands) {
     if (o.left_out()) continue;
@@ -88,7 +88,11 @@ Backend& dispatch(Operands operands, HostScalars scalars) {
     if (!first) first = &o.tensor;
     else if (first->device() != o.tensor.device()) refuse(operands, *first, o.tensor);
   }
-  const Device device = first ? first->device() : operands[0].tensor.device();
+  return first ? first->device() : operands[0].tensor.device();
+}
+
+Backend& dispatch(Operands operands, HostScalars scalars) {
+  const Device device = require_same_device(operands, scalars);
   const CaptureRules* rules = CaptureRules::current();
   if (!rules) return backend_of(device);
   if (CaptureSession* session = CaptureSession::current())
