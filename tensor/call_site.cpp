@@ -4,13 +4,20 @@
 
 namespace minnow::detail {
 
+/// From here on it is the one that counts.
+inline void CallSite::count() noexcept {
+  calling_thread.site = this;
+  if (calling_thread.observer && op_) [[unlikely]]
+    calling_thread.observer->begin(*this);
+}
+
 CallSite::CallSite(const char* op, SourceLocation where) noexcept
     : op_(op), where_(where), has_line_(true), outer_(calling_thread.site) {
   if (outer_) {
     if (outer_->op_) return;
     if (outer_->has_line_) where_ = outer_->where_;
   }
-  calling_thread.site = this;
+  count();
 }
 
 CallSite::CallSite(SourceLocation where) noexcept
@@ -20,11 +27,15 @@ CallSite::CallSite(SourceLocation where) noexcept
 }
 
 CallSite::CallSite(const char* op, SourceLocation where, bool has_line) noexcept
-    : op_(op), where_(where), has_line_(has_line), outer_(calling_thread.site) {
-  calling_thread.site = this;
+    : op_(op), where_(where), has_line_(has_line), earlier_(op != nullptr), outer_(calling_thread.site) {
+  count();
 }
 
-CallSite::~CallSite() { calling_thread.site = outer_; }
+CallSite::~CallSite() {
+  if (calling_thread.observer && op_ && is_outermost()) [[unlikely]]
+    calling_thread.observer->end(*this);
+  calling_thread.site = outer_;
+}
 
 CallSite CallSite::instead(const char* op, SourceLocation where) noexcept { return CallSite(op, where, true); }
 CallSite CallSite::none() noexcept { return CallSite(nullptr, {}, false); }

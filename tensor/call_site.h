@@ -5,6 +5,18 @@
 
 namespace minnow::detail {
 
+class CallSite;
+
+/// Told of the operations of a thread while calling_thread.observer points to it, and of gradient functions, whose sites
+/// are is_earlier().  Gets begin and end in pairs, nested, but for the operations that were open when it was put there.
+struct CallObserver {
+  virtual void begin(const CallSite& site) noexcept = 0;
+  virtual void end(const CallSite& site) noexcept = 0;
+
+ protected:
+  ~CallObserver() = default;
+};
+
 /// The operation that a thread works for, and the user's line.  Errors, graph nodes, device faults and profile ranges
 /// read both from here.  Every public function opens a CallSite first, for as long as it runs.  The outermost open one
 /// on a thread counts, so that a function composed of others is named by what the user called:
@@ -33,6 +45,8 @@ class CallSite {
   bool is_outermost() const noexcept;
   /// Its own operation; nullptr of one that has only a line.
   const char* name() const noexcept { return op_; }
+  /// Whether it is of an earlier call (instead).
+  bool is_earlier() const noexcept { return earlier_; }
 
   /// Whether an operation is open on this thread.
   static bool is_open() noexcept;
@@ -45,11 +59,13 @@ class CallSite {
 
  private:
   CallSite(const char* op, SourceLocation where, bool has_line) noexcept;
+  void count() noexcept;
 
   // Read only if this is the site that counts.
   const char* op_ = nullptr;
   SourceLocation where_{};
   bool has_line_ = false;  // where_ was given, though it may be unknown
+  bool earlier_ = false;
   const CallSite* const outer_;
 };
 

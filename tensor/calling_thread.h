@@ -10,6 +10,7 @@ class RandomGenerator;
 namespace minnow::detail {
 
 class CallSite;
+struct CallObserver;
 class CaptureSession;
 struct CaptureRules;
 
@@ -28,6 +29,7 @@ struct AutocastMode {
 /// What the tensor part keeps for each thread.
 struct CallingThread {
   const CallSite* site = nullptr;     ///< the one that counts: a site inside of another operation does not replace it
+  CallObserver* observer = nullptr;   ///< told of each operation
   CaptureSession* capture = nullptr;  ///< the running capture
   const CaptureRules* capture_rules = nullptr;
   RandomGenerator* generator = nullptr;  ///< replaces the default generator

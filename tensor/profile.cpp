@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <mutex>
-#include <minnow/tensor/call_site.h>
+#include <utility>
+#include <minnow/tensor/calling_thread.h>
 #include <minnow/tensor/warning.h>
 
 namespace minnow::profile {
@@ -41,6 +43,53 @@ Range::Range(const char* name) : open_(is_enabled()) {
 
 Range::~Range() {
   if (open_) detail::pop_range();
+}
+
+OperationCounts::OperationCounts()
+    : outer_(std::exchange(minnow::detail::calling_thread.observer, static_cast<CallObserver*>(this))) {}
+
+OperationCounts::~OperationCounts() { minnow::detail::calling_thread.observer = outer_; }
+
+void OperationCounts::begin(const minnow::detail::CallSite& site) noexcept {
+  if (outer_) outer_->begin(site);
+  open_.push_back({&site, Clock::now()});
+}
+
+void OperationCounts::end(const minnow::detail::CallSite& site) noexcept {
+  if (outer_) outer_->end(site);
+  if (open_.empty() || open_.back().site != &site) return;  // it began earlier
+  const Clock::duration time = Clock::now() - open_.back().begin, own = time - open_.back().inside;
+  open_.pop_back();
+  if (!open_.empty()) open_.back().inside += time;
+  auto& ended = ended_[site.is_earlier()];
+  auto row = ended.find(std::string_view(site.name()));
+  if (row == ended.end()) row = ended.emplace(site.name(), Row{site.name(), site.is_earlier()}).first;
+  ++row->second.calls;
+  row->second.seconds += std::chrono::duration<double>(own).count();
+}
+
+std::vector<OperationCounts::Row> OperationCounts::rows() const {
+  std::vector<Row> all;
+  for (const auto& ended : ended_)
+    for (const auto& [name, row] : ended) all.push_back(row);
+  std::ranges::stable_sort(all, std::greater(), &Row::seconds);
+  return all;
+}
+
+std::string OperationCounts::str() const {
+  std::string out = fmt::format("{:<32} {:>10} {:>12} {:>12}\n", "operation", "calls", "ms", "us a call");
+  Row sum{.name = "all"};
+  const auto line = [&out](const Row& r) {
+    out += fmt::format("{:<32} {:>10} {:>12.3f} {:>12.3f}\n", r.name + (r.backward ? ", backward" : ""), r.calls,
+                       1e3 * r.seconds, 1e6 * r.seconds / static_cast<double>(std::max<std::int64_t>(r.calls, 1)));
+  };
+  for (const Row& r : rows()) {
+    line(r);
+    sum.calls += r.calls;
+    sum.seconds += r.seconds;
+  }
+  line(sum);
+  return out;
 }
 
 std::vector<SlowPath> slow_paths() {
