@@ -91,7 +91,7 @@ Tensor autocast_to(const Tensor& x, DType dtype) {
 Autocast::Autocast(DType dtype, AutocastOptions options, SourceLocation where) {
   if (!is_half(dtype))
     throw DTypeError("Autocast: " + std::string(name_of(dtype)) +
-                         " is no lower precision\ngive bfloat16, or float16 with an optim::GradScaler",
+                         " is not a lower precision than float32\ngive bfloat16, or float16 with an optim::GradScaler",
                      where);
   scope_ = std::make_unique<autograd::AutocastScope>(
       AutocastMode{options.enabled, options.cache_enabled, options.force, dtype}, true);

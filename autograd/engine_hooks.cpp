@@ -117,7 +117,7 @@ HookHandle register_post_accumulate_grad_hook(const Tensor& x, std::function<voi
   x.require_defined("register_post_accumulate_grad_hook", where);
   require_hook(x, !hook);
   if (!x.is_leaf())
-    throw AutogradError(message("the tensor is no leaf: no gradient is accumulated", {{"self", x}},
+    throw AutogradError(message("the tensor is not a leaf: no gradient is accumulated", {{"self", x}},
                                 "register_hook() is called with the gradient of a result"));
   return hook_on_leaf(
       x.slot(),

@@ -424,10 +424,11 @@ Table read_csv(const std::string& path, const CsvOptions& options, SourceLocatio
     const auto found = std::lower_bound(by_name.begin(), by_name.end(), name,
                                         [&](std::size_t c, const std::string& wanted) { return names[c] < wanted; });
     if (found != by_name.end() && names[*found] == name) return *found;
-    throw ValueError(fmt::format("read_csv: .{} names '{}', which is no column of '{}'\n  columns  {}\nnames are "
-                                 "case-sensitive",
-                                 option, name, path, list_of(names)),
-                     where);
+    throw ValueError(
+        fmt::format("read_csv: .{} names '{}', but there is no such column in '{}'\n  columns  {}\nnames are "
+                    "case-sensitive",
+                    option, name, path, list_of(names)),
+        where);
   };
   for (const std::string& name : options.numbers) must_be_number[index_of("numbers", name)] = true;
   for (const std::string& name : options.categories) syntax.kinds[index_of("categories", name)] = CsvKind::text;

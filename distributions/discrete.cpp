@@ -99,8 +99,8 @@ constexpr detail::Family kCategorical{
     .log_density =
         [](P p, const Tensor& x) {
           if (x.is_floating_point())
-            throw DTypeError(
-                message("values of a Categorical are indices", {{"value", x}}, "convert them: .to(int64)"));
+            throw DTypeError(message("the value of a Categorical must be integer indices", {{"value", x}},
+                                     "convert them: .to(int64)"));
           const Tensor batch = empty(detail::leading(p[0].shape()));
           const Shape shape = minnow::detail::raw::broadcast_shape(x, batch, "value", "parameters");
           const Tensor index = x.to(int64).expand(shape).unsqueeze(-1);

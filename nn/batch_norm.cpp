@@ -19,7 +19,8 @@ std::int64_t checked(const char* name, std::int64_t channels, double eps, Source
                                  name, channels),
                      where);
   if (!(eps >= 0))
-    throw ValueError(fmt::format("{}: eps must be 0 or more, got {}\nit is added to the variance", name, eps), where);
+    throw ValueError(fmt::format("{}: eps must not be negative, got {}\nit is added to the variance", name, eps),
+                     where);
   return channels;
 }
 

@@ -16,7 +16,7 @@ const Shape& checked(const char* name, const Shape& sizes, double eps, SourceLoc
     throw ValueError(fmt::format(
         "{}: the sizes must be positive\n  normalized_shape  {}\ngive the last sizes of the input", name, sizes.str()));
   if (!(eps >= 0))
-    throw ValueError(fmt::format("{}: eps must be 0 or more, got {}\nit is added to the variance", name, eps));
+    throw ValueError(fmt::format("{}: eps must not be negative, got {}\nit is added to the variance", name, eps));
   return sizes;
 }
 

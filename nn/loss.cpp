@@ -214,7 +214,7 @@ Tensor smooth_l1_loss(const In& x_, const In& y_, SmoothL1LossOptions options) {
   require_same_shape(op);
   const double beta = options.beta;
   if (beta == 0) return l1_loss(x, y, {options.reduction});
-  if (!(beta > 0)) throw ValueError(message(fmt::format("beta must be 0 or positive, got {}", beta), {}, "1 is usual"));
+  if (!(beta > 0)) throw ValueError(message(fmt::format("beta must not be negative, got {}", beta), {}, "1 is usual"));
   return reduced(minnow::detail::smooth_l1(x - y, beta, 1), options.reduction);
 }
 

@@ -33,7 +33,7 @@ void check(Operands operands, double eps) {
                                operands, "the channels are dimension 1 of x"));
   }
   if (!(eps >= 0))
-    throw ValueError(message(fmt::format("eps must be 0 or more, got {}", eps), operands,
+    throw ValueError(message(fmt::format("eps must not be negative, got {}", eps), operands,
                              "it is added to the variance, whose root is divided by"));
 }
 

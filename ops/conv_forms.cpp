@@ -175,7 +175,7 @@ void check_transposed(const Tensor& x, const Tensor& w, const Tensor& b, const G
                                fmt::format("{}, output_padding {} were given", g.str(), g.output_padding.str())));
     const std::int64_t size = w.shape()[2 + d] < 1 || x.shape()[2 + d] < 1 ? 0 : transposed_size(g, x, w, d);
     if (size < 1 || size > INT64_MAX / 8)
-      throw ShapeError(message(fmt::format("the result has no size along spatial dimension {}", d), operands,
+      throw ShapeError(message(fmt::format("the output would be empty along spatial dimension {}", d), operands,
                                g.str() + " were given; the kernel needs a size, and padding leaves out elements"));
   }
   check_dtypes(x, w, b, operands);

@@ -32,7 +32,7 @@ void check(Operands operands, const Shape& normalized, double eps) {
                                "here " + normalized.str() + ", or none at all"));
   }
   if (!(eps >= 0))
-    throw ValueError(message(fmt::format("eps must be 0 or more, got {}", eps), operands,
+    throw ValueError(message(fmt::format("eps must not be negative, got {}", eps), operands,
                              "it is added to the variance, whose root is divided by"));
 }
 

@@ -214,7 +214,7 @@ Tensor max_unpool(const BoundOperands<2>& op, const Extents& k, const Extents& g
       size = INT64_MIN / 2;
     size += k[d] - 2 * padding[d];
     if (wanted[d] > 0) size = wanted[d];
-    if (size < 1) throw ShapeError(message("the result has no size", op, "give a smaller padding, or output_size"));
+    if (size < 1) throw ShapeError(message("the output would be empty", op, "give a smaller padding, or output_size"));
     shape.push_back(size);
   }
   Shape flat{shape[0], shape[1], 1};

@@ -207,8 +207,8 @@ Tensor multinomial(const In& weights, std::int64_t count, bool replacement, Rand
     run_checked(
         op.backend(), calls::Gather{w, drawn_indices, picked, 1},
         [](const Tensor& t) {
-          throw ValueError(message("a row of weights is no distribution", {{"weights", t}},
-                                   "weights are finite, 0 or more, and enough of them positive for the draws"));
+          throw ValueError(message("a row of weights is not a distribution", {{"weights", t}},
+                                   "weights are finite, not negative, and enough of them positive for the draws"));
         },
         *weights);
   }

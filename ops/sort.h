@@ -23,7 +23,7 @@ struct Ordered {
 /// The k-th smallest element along dim, counted from 1.  ValueError for another k than 1 ... size.
 [[nodiscard]] Ordered kthvalue(const In& x, std::int64_t k, int dim = -1, bool keepdim = false);
 /// The median of all elements: of an even number the lower one of the two in the middle; NaN if there is a NaN, or no
-/// element.  Elements equal to it share the gradient.  ShapeError for no integers.
+/// element.  Elements equal to it share the gradient.  ShapeError for an empty integer tensor.
 [[nodiscard]] Tensor median(const In& x);
 /// The median along dim; of a NaN if there is one.  ShapeError for no elements.
 [[nodiscard]] Ordered median(const In& x, int dim, bool keepdim = false);
@@ -31,8 +31,8 @@ struct Ordered {
 [[nodiscard]] Tensor nanmedian(const In& x);
 /// The same along dim.  ShapeError for no elements.
 [[nodiscard]] Ordered nanmedian(const In& x, int dim, bool keepdim = false);
-/// The q-quantile of all elements, or along dim: the element at q (n - 1) of those in order, between two elements in a straight
-/// line.  NaN if there is a NaN.  DTypeError unless float32 or float64; ValueError for q outside of [0, 1], ShapeError for no
+/// The q-quantile of all elements, or along dim: the element at q (n - 1) of those in order, interpolated linearly between
+/// neighbours.  NaN if there is a NaN.  DTypeError unless float32 or float64; ValueError for q outside of [0, 1], ShapeError for no
 /// elements.
 [[nodiscard]] Tensor quantile(const In& x, double q, std::optional<int> dim = {}, bool keepdim = false);
 /// The most frequent element along dim, the smallest of several, and the index of its last occurrence.  ShapeError for no

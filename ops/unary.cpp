@@ -192,7 +192,7 @@ Tensor threshold(const In& x, double limit, double value) { return function<kern
 
 namespace {
 
-/// Whether a bound makes x, integers, floating-point, as in PyTorch: one that is no whole number.  An infinite one that limits
+/// Whether a bound makes x, integers, floating-point, as in PyTorch: a fractional one.  An infinite one that limits
 /// nothing is none.
 bool is_widened(const Tensor& x, double low, double high) {
   const auto is_fraction = [](double bound) { return bound != std::trunc(bound); };
@@ -223,8 +223,8 @@ Tensor clamp_(const In& x, double low, double high) {
   const CallSite site("clamp_", x.where);
   x->require_defined();
   if (is_widened(*x, low, high))
-    throw DTypeError(message("a bound that is no whole number makes the result float32, which self cannot hold",
-                             {{"self", *x}}, "use clamp, or whole numbers"));
+    throw DTypeError(message("a fractional bound makes the result float32, which self cannot hold", {{"self", *x}},
+                             "use clamp, or whole numbers"));
   if (std::isnan(low) || std::isnan(high)) return copy_(x, clamp(x, low, high));
   return in_place<kernels::Clamp>(x, held(low, *x), held(high, *x));
 }

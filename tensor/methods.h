@@ -542,7 +542,7 @@ class Methods {
   /// The k-th smallest element along dim, counted from 1.  ValueError for another k than 1 ... size.
   [[nodiscard]] Ordered kthvalue(::std::int64_t k, int dim = -1, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   /// The median of all elements: of an even number the lower one of the two in the middle; NaN if there is a NaN, or no
-  /// element.  Elements equal to it share the gradient.  ShapeError for no integers.
+  /// element.  Elements equal to it share the gradient.  ShapeError for an empty integer tensor.
   [[nodiscard]] Tensor median(SourceLocation where = SourceLocation::current()) const;
   /// The median along dim; of a NaN if there is one.  ShapeError for no elements.
   [[nodiscard]] Ordered median(int dim, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
@@ -550,8 +550,8 @@ class Methods {
   [[nodiscard]] Tensor nanmedian(SourceLocation where = SourceLocation::current()) const;
   /// The same along dim.  ShapeError for no elements.
   [[nodiscard]] Ordered nanmedian(int dim, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
-  /// The q-quantile of all elements, or along dim: the element at q (n - 1) of those in order, between two elements in a straight
-  /// line.  NaN if there is a NaN.  DTypeError unless float32 or float64; ValueError for q outside of [0, 1], ShapeError for no
+  /// The q-quantile of all elements, or along dim: the element at q (n - 1) of those in order, interpolated linearly between
+  /// neighbours.  NaN if there is a NaN.  DTypeError unless float32 or float64; ValueError for q outside of [0, 1], ShapeError for no
   /// elements.
   [[nodiscard]] Tensor quantile(double q, ::std::optional<int> dim = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   /// The most frequent element along dim, the smallest of several, and the index of its last occurrence.  ShapeError for no

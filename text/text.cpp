@@ -105,7 +105,8 @@ std::string ByteTokenizer::decode(std::span<const std::int64_t> tokens, SourceLo
   text.reserve(tokens.size());
   for (const std::int64_t token : tokens) {
     if (token < 0 || token >= kBytes)
-      throw ValueError(fmt::format("ByteTokenizer::decode: token {} is no byte\ntokens are in [0, 256)", token), where);
+      throw ValueError(fmt::format("ByteTokenizer::decode: token {} is not in [0, 256)\nit decodes bytes", token),
+                       where);
     text += static_cast<char>(token);
   }
   return text;

@@ -14,7 +14,7 @@ namespace minnow::text {
 /// Each byte of a text as a token: int64 in [0, 256).  Any text, no vocabulary.
 struct ByteTokenizer {
   std::vector<std::int64_t> encode(std::string_view text) const;
-  /// ValueError for a token that is no byte.
+  /// ValueError for a token that is not in [0, 256).
   std::string decode(std::span<const std::int64_t> tokens, SourceLocation where = SourceLocation::current()) const;
   std::int64_t vocabulary_size() const { return 256; }
 };

@@ -39,7 +39,7 @@ class Nccl {
 
   /// Submits the call after the work before `before`; the result is an event after it.  BackendError.
   Event submit(const Call& call, const Event& before);
-  /// Inside a capture of this thread: after the captured work.
+  /// If this thread is capturing, joins the captured work.
   Event submit_captured(const Call& call);
   /// What has gone wrong with the work that was submitted; empty if nothing has.  A call that takes longer than
   /// `timeout` seconds has.

@@ -17,7 +17,7 @@ namespace detail {
 
 struct State;
 
-/// A hook: one of the three.  What it assigns replaces inputs, outputs and gradients of inputs.
+/// A hook: one of these is set.  What it assigns replaces inputs, outputs and gradients of inputs.
 struct Hook {
   std::function<void(Module& module, std::span<Tensor> inputs)> before{};
   std::function<void(Module& module, std::span<const Tensor> inputs, std::span<Tensor> outputs)> after{};

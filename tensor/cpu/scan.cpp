@@ -90,8 +90,8 @@ template <class Line, class S, class T> void scan(Strip<S> s) {
   }
 }
 
-/// In S the elements are stored; T is what they are computed in, and `Wrapping` where an integer may overflow: void if nothing
-/// is computed, for extremes.
+/// S: the type in memory; T: the one of the computation; Wrapping: T without overflow, void if nothing is computed, for
+/// extremes.
 template <class S, class T, class Wrapping> void scan_by(ScanOp op, const Strip<S>& s) {
   switch (op) {
     case ScanOp::sum:

@@ -32,7 +32,7 @@ struct Lines {
   }
 };
 
-/// What is done with the numbers of a line when they are read or written: those that stand for two are times `middle`.
+/// What is done with the numbers of a line when they are read or written: those of a conjugate pair are times `middle`.
 struct Scaling {
   std::int64_t n;  ///< of the transform
   double scale, middle, sign;

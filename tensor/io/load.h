@@ -62,8 +62,8 @@ struct LoadOptions {
 StateDict load(const std::string& path, const LoadOptions& options, SourceLocation where = SourceLocation::current());
 StateDict load(const std::string& path, Device device = {}, SourceLocation where = SourceLocation::current());
 
-/// The text that is stored with the tensors of a safetensors file or index (the first text of a key, of several files); the
-/// strings of a file of torch.save(), by their names; nothing for .npz and .npy.  The errors of load().
+/// The text that is stored with the tensors of a safetensors file or index (if several files have a key, that of the first);
+/// the strings of a file of torch.save(), by their names; nothing for .npz and .npy.  Errors as load().
 Metadata load_metadata(const std::string& path, SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow

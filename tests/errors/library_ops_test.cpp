@@ -98,7 +98,7 @@ TEST(Errors, LayerNorm) {
       Misuse{"DTypeError", "layer_norm", "float64[3] on cpu", [=] { layer_norm(x, 3, w, b.to(DType::float64)); }},
       Misuse{"DTypeError", "layer_norm", "int64[2, 3] on cpu", [=] { layer_norm(x.to(DType::int64), 3); }},
       Misuse{"DeviceError", "layer_norm", "float32[3] on sim:0", [=] { layer_norm(x, 3, none, b.to("sim:0")); }},
-      Misuse{"ValueError", "layer_norm", "eps must be 0 or more, got -1", [=] { layer_norm(x, 3, w, b, -1); }},
+      Misuse{"ValueError", "layer_norm", "eps must not be negative, got -1", [=] { layer_norm(x, 3, w, b, -1); }},
       Misuse{"ValueError", "layer_norm", "got nan", [=] { layer_norm(x, 3, w, b, std::nan("")); }},
       Misuse{"ValueError", "layer_norm", kUndefined, [=] { layer_norm(none, 3, w); }},
   });

@@ -130,7 +130,7 @@ TEST(Errors, ElementLosses) {
         Misuse{"ValueError", name, kUndefined, [=, f = f] { f(x, none); }},
     });
   expect_errors({
-      Misuse{"ValueError", "smooth_l1_loss", "beta must be 0 or positive, got -1",
+      Misuse{"ValueError", "smooth_l1_loss", "beta must not be negative, got -1",
              [=] { nn::smooth_l1_loss(x, x, {.beta = -1}); }},
       Misuse{"ShapeError", "binary_cross_entropy_with_logits", "float32[4] on cpu",
              [=] { nn::binary_cross_entropy_with_logits(x, x, {.weight = ones({4})}); }},

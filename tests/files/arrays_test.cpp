@@ -199,7 +199,7 @@ TEST(HostileNpz, IsRefused) {
        array({.name = "a.npy", .content = kArray, .size = 0xffffffff, .central_extra = little(1, 2) + little(0, 2)}),
        "zip64 record that is too short"},
       {"a zip64 locator to nowhere", zip_of({plain}, {.locator = 0x7fffffffffffffff}), "zip64 record outside"},
-      {"a zip64 locator to the beginning", zip_of({plain}, {.locator = 0}), "no zip64 record"},
+      {"a zip64 locator to the beginning", zip_of({plain}, {.locator = 0}), "missing zip64 record"},
       {"a name of another kind", array({.name = "a.txt", .content = kArray}), "the member 'a.txt'"},
       {"a folder", array({.name = "a/", .content = ""}), "the member 'a/'"},
       {"two members of one name", zip_of({plain, plain}), "two members 'a.npy'"},

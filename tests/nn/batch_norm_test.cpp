@@ -153,7 +153,7 @@ TEST(BatchNorm, RefusesWhatCannotWork) {
   nn::BatchNorm1d untracked(3, {.track_running_stats = false});
   expect_errors({
       Misuse{"ValueError", "BatchNorm1d", "must be positive, got 0", [] { nn::BatchNorm1d(0); }},
-      Misuse{"ValueError", "BatchNorm2d", "eps must be 0 or more, got -1", [] { nn::BatchNorm2d(3, {.eps = -1}); }},
+      Misuse{"ValueError", "BatchNorm2d", "eps must not be negative, got -1", [] { nn::BatchNorm2d(3, {.eps = -1}); }},
       Misuse{"ValueError", "BatchNorm3d", "momentum must be in [0, 1], got 2",
              [] { nn::BatchNorm3d(3, {.momentum = 2}); }},
       Misuse{"ValueError", "GroupNorm", "4 channels are not divisible into 3 groups", [] { nn::GroupNorm(3, 4); }},

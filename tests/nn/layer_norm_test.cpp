@@ -69,14 +69,14 @@ TEST(LayerNorm, RefusesSizesThatAreNone) {
   expect_errors({
       Misuse{"ValueError", "LayerNorm", "normalized_shape  [0]", [] { nn::LayerNorm(0); }},
       Misuse{"ValueError", "RMSNorm", "normalized_shape  [0]", [] { nn::RMSNorm(0); }},
-      Misuse{"ValueError", "RMSNorm", "eps must be 0 or more, got -1", [] { nn::RMSNorm(3, {.eps = -1}); }},
+      Misuse{"ValueError", "RMSNorm", "eps must not be negative, got -1", [] { nn::RMSNorm(3, {.eps = -1}); }},
       Misuse{"ShapeError", "rms_norm", "float32[2, 4] on cpu",
              [] {
                static_cast<void>(rms_norm(ones({2, 4}), 3));
              }},
       Misuse{"ValueError", "LayerNorm", "normalized_shape  []",
              [] { nn::LayerNorm(Shape{}, {.elementwise_affine = false}); }},
-      Misuse{"ValueError", "LayerNorm", "eps must be 0 or more, got -1", [] { nn::LayerNorm(3, {.eps = -1}); }},
+      Misuse{"ValueError", "LayerNorm", "eps must not be negative, got -1", [] { nn::LayerNorm(3, {.eps = -1}); }},
       Misuse{"ShapeError", "layer_norm", "float32[2, 4] on cpu",
              [=]() mutable {
                norm(ones({2, 4}));

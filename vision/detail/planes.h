@@ -19,7 +19,7 @@ struct Planes {
   void read(std::int64_t k, std::vector<float>& out) const;
 };
 
-/// DTypeError, ShapeError or DeviceError for what is no image.
+/// DTypeError, ShapeError or DeviceError for what is not an image.
 Planes planes_of(const char* op, const Tensor& image, SourceLocation where);
 /// Writes floats as elements of plane k; for bytes they are rounded (or truncated), between 0 and 255.
 void write_plane(const Tensor& out, std::int64_t k, const std::vector<float>& in, bool truncate);

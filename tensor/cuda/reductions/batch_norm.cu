@@ -23,7 +23,7 @@ template <class S, class T> __device__ __forceinline__ T about_of(const Source<S
   return a.stats == nullptr ? widen<T>(a.x[channel * a.inner]) : static_cast<T>(a.stats[channel]);
 }
 
-/// Sums of d = x - about and of d^2; with a gradient, of grad and of grad d.  A few are added in T, these in double.
+/// Sums of d = x - about and of d^2; with a gradient, of grad and of grad d.  Short sums are in T, their total in double.
 template <class T> struct RunningSums {
   TwoSums all{0, 0};
   T few = 0, products = 0;

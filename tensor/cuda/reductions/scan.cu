@@ -140,7 +140,7 @@ template <class Op, class S> void scan(const Call& call, const Data<S>& data, co
 
 template <class T> T* data_of(const View& t) { return t.defined() ? static_cast<T*>(t.raw_data()) : nullptr; }
 
-/// In S the elements are stored; T is what they are computed in, and `Wrapping` where an integer may overflow.
+/// S: the type in memory; T: the one of the computation; Wrapping: T without overflow.
 template <class S, class T, class Wrapping> void run(const calls::Scan& args, const Lines& lines) {
   const Call call(args);
   const Data<S> data{data_of<const S>(args.x), data_of<const S>(args.factor), data_of<S>(args.y),

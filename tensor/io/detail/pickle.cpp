@@ -149,7 +149,7 @@ class Reader {
   /// The same of a string.
   std::string word(Id id, const char* what) {
     const PickleValue& text = of(id, Kind::string, what);
-    if (text.text.size() > kMaxWord) fail("a text of " + std::to_string(text.text.size()) + " bytes", what);
+    if (text.text.size() > kMaxWord) fail("a string of " + std::to_string(text.text.size()) + " bytes", what);
     return text.text;
   }
 

@@ -64,7 +64,7 @@ Directory find_directory(const InputFile& file) {
         throw Refusal{"a zip64 record outside of the file", "one within it"};
       std::vector<std::byte> end(kEnd64Bytes);
       file.read(place, end);
-      if (get(end, 0, 4) != kEnd64) throw Refusal{"no zip64 record where one should be", "its signature"};
+      if (get(end, 0, 4) != kEnd64) throw Refusal{"a missing zip64 record", "its signature"};
       found = {get(end, 48, 8), get(end, 40, 8), get(end, 32, 8)};
     }
     if (found.offset > file.size() || found.size > file.size() - found.offset)
