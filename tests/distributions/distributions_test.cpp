@@ -265,7 +265,7 @@ TEST(DistributionsErrors, BadInputs) {
       Misuse{"ShapeError", "Independent", "[2] of Normal has no 2 dimensions", [=] { Independent(Normal(two, 1), 2); }},
       Misuse{"ValueError", "rsample", "Categorical is discrete", [=] { (void)Categorical(two).rsample(); }},
       Misuse{"ValueError", "mean", "names", [=] { (void)Categorical(two).mean(); }},
-      Misuse{"DTypeError", "log_prob", "are indices", [=] { (void)Categorical(two).log_prob(two); }},
+      Misuse{"DTypeError", "log_prob", "integer indices", [=] { (void)Categorical(two).log_prob(two); }},
       Misuse{"ShapeError", "log_prob", "float32[3] on cpu", [=] { (void)Normal(two, 1).log_prob(three); }},
       Misuse{"ValueError", "kl_divergence", "no formula for Normal and Gamma",
              [=] { (void)kl_divergence(Normal(two, 1), Gamma(two, 1)); }},

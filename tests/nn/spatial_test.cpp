@@ -149,11 +149,11 @@ TEST(Spatial, RefusesBadConvolutions) {
              [=] {
                (void)conv_transpose2d(image, zeros({4, 2, 3, 3}), {}, {.output_padding = 1});
              }},
-      Misuse{"ShapeError", "conv_transpose2d", "no size along spatial dimension 0",
+      Misuse{"ShapeError", "conv_transpose2d", "empty along spatial dimension 0",
              [=] {
                (void)conv_transpose2d(zeros({1, 4, 1, 1}), zeros({4, 2, 1, 1}), {}, {.padding = 1});
              }},
-      Misuse{"ShapeError", "conv_transpose1d", "no size along spatial dimension 0",
+      Misuse{"ShapeError", "conv_transpose1d", "empty along spatial dimension 0",
              [=] {
                (void)conv_transpose1d(zeros({1, 4, 0}), zeros({4, 2, 3}));
              }},
