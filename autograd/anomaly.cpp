@@ -5,11 +5,11 @@
 #include <minnow/autograd/record.h>
 #include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/calling_thread.h>
-#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
 #include <minnow/tensor/raw/reduce.h>
+#include <minnow/tensor/runtime/calling_thread.h>
+#include <minnow/tensor/runtime/capture_rules.h>
 #include <minnow/tensor/text.h>
 
 namespace minnow {

@@ -5,11 +5,11 @@
 #include <minnow/autograd/autocast_scope.h>
 #include <minnow/autograd/cast_node.h>
 #include <minnow/autograd/record.h>
-#include <minnow/tensor/call_site.h>
-#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/runtime/call_site.h>
+#include <minnow/tensor/runtime/capture_session.h>
 
 namespace minnow {
 namespace autograd {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <memory>
-#include <minnow/tensor/calling_thread.h>
+#include <minnow/tensor/runtime/calling_thread.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow::autograd {

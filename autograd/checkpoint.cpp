@@ -7,9 +7,9 @@
 #include <minnow/autograd/record.h>
 #include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/calling_thread.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/random.h>
+#include <minnow/tensor/runtime/calling_thread.h>
 
 namespace minnow::autograd {
 namespace {

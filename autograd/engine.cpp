@@ -10,10 +10,10 @@
 #include <minnow/autograd/leaf_hooks.h>
 #include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/calling_thread.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/profile.h>
+#include <minnow/tensor/runtime/calling_thread.h>
+#include <minnow/tensor/runtime/profile.h>
 
 namespace minnow {
 namespace {

@@ -5,8 +5,8 @@
 #include <sstream>
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>

@@ -2,15 +2,15 @@
 
 #include <utility>
 #include <minnow/autograd/gradient_watch.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/elementwise.h>
+#include <minnow/tensor/runtime/capture_session.h>
 
 namespace minnow::autograd {
 namespace {

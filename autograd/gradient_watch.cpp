@@ -1,6 +1,6 @@
 #include <minnow/autograd/gradient_watch.h>
 
-#include <minnow/tensor/capture_session.h>
+#include <minnow/tensor/runtime/capture_session.h>
 
 namespace minnow::autograd {
 

@@ -3,7 +3,7 @@
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/gradient_watch.h>
 #include <minnow/autograd/node.h>
-#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 

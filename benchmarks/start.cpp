@@ -2,7 +2,7 @@
 
 #include <fstream>
 #include <iostream>
-#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/tensor/create.h>
 
 int main() {

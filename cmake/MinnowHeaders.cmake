@@ -6,9 +6,11 @@ set(minnow_folders tensor autograd ops nn optim data training distributions visi
 
 # Tests check that each of these compiles alone, and that minnow.h includes the public ones.
 file(GLOB minnow_headers CONFIGURE_DEPENDS RELATIVE "${minnow_SOURCE_DIR}"
-     "${minnow_SOURCE_DIR}/tensor/*.h" "${minnow_SOURCE_DIR}/tensor/raw/*.h" "${minnow_SOURCE_DIR}/tensor/io/*.h"
-     "${minnow_SOURCE_DIR}/autograd/*.h" "${minnow_SOURCE_DIR}/ops/*.h" "${minnow_SOURCE_DIR}/nn/*.h"
+     "${minnow_SOURCE_DIR}/tensor/*.h" "${minnow_SOURCE_DIR}/tensor/runtime/*.h" "${minnow_SOURCE_DIR}/tensor/raw/*.h"
+     "${minnow_SOURCE_DIR}/tensor/io/*.h" "${minnow_SOURCE_DIR}/autograd/*.h" "${minnow_SOURCE_DIR}/ops/*.h"
+     "${minnow_SOURCE_DIR}/ops/*/*.h" "${minnow_SOURCE_DIR}/nn/*/*.h"
      "${minnow_SOURCE_DIR}/optim/*.h" "${minnow_SOURCE_DIR}/data/*.h" "${minnow_SOURCE_DIR}/training/*.h")
 file(GLOB minnow_wing_headers CONFIGURE_DEPENDS RELATIVE "${minnow_SOURCE_DIR}" "${minnow_SOURCE_DIR}/distributions/*.h"
      "${minnow_SOURCE_DIR}/vision/*.h" "${minnow_SOURCE_DIR}/text/*.h")
+list(FILTER minnow_headers EXCLUDE REGEX "/detail/")
 list(SORT minnow_headers)

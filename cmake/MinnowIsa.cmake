@@ -1,5 +1,5 @@
 # The kernels in tensor/cpu/isa, compiled once for each instruction set. MINNOW_ISA names the namespace of the variant;
-# tensor/cpu/isa.cpp chooses one at run time (MINNOW_ISA_X86: there is more than one).
+# tensor/cpu/runtime/isa.cpp chooses one at run time (MINNOW_ISA_X86: there is more than one).
 
 set(minnow_isa_variants baseline)
 set(minnow_isa_x86 0)
@@ -11,7 +11,7 @@ set(minnow_isa_flags_baseline)
 set(minnow_isa_flags_avx2 -mavx2 -mfma -mf16c)
 set(minnow_isa_flags_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
 
-set_source_files_properties("${minnow_SOURCE_DIR}/tensor/cpu/isa.cpp" PROPERTIES COMPILE_DEFINITIONS
+set_source_files_properties("${minnow_SOURCE_DIR}/tensor/cpu/runtime/isa.cpp" PROPERTIES COMPILE_DEFINITIONS
                             MINNOW_ISA_X86=${minnow_isa_x86})
 # Random numbers have the same bits everywhere.
 set_source_files_properties("${minnow_SOURCE_DIR}/tensor/cpu/isa/random.cpp" PROPERTIES COMPILE_OPTIONS -ffp-contract=off)

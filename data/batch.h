@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 #include <vector>
-#include <minnow/tensor/allocator.h>
+#include <minnow/tensor/runtime/allocator.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow::data {

@@ -16,7 +16,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/raw/copy.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/threads.h>
 
 namespace minnow::data {
 namespace {

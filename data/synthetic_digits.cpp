@@ -8,7 +8,7 @@
 #include <minnow/data/random.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/threads.h>
 
 namespace minnow::data {
 namespace {

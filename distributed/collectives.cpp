@@ -7,12 +7,12 @@
 #include <minnow/distributed/detail/engine.h>
 #include <minnow/distributed/detail/transfer.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
+#include <minnow/tensor/runtime/capture_rules.h>
 
 namespace minnow::dist {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <minnow/nn/module.h>
+#include <minnow/nn/module/module.h>
 
 namespace minnow::dist {
 

@@ -8,11 +8,11 @@
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/distributed/collectives.h>
 #include <minnow/distributed/detail/engine.h>
-#include <minnow/tensor/call_site.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/call_site.h>
+#include <minnow/tensor/runtime/threads.h>
 #include <minnow/training/interrupt.h>
 
 namespace minnow::dist {

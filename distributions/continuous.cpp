@@ -1,9 +1,9 @@
 #include <minnow/distributions/continuous.h>
 
 #include <minnow/distributions/detail/parameters.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 
 namespace minnow::distributions {

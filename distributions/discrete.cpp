@@ -2,11 +2,11 @@
 
 #include <limits>
 #include <minnow/distributions/detail/parameters.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/index.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/softmax.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/norms/softmax.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>

@@ -1,12 +1,12 @@
 #include <minnow/distributions/multivariate_normal.h>
 
 #include <minnow/distributions/detail/parameters.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/index.h>
-#include <minnow/ops/matmul.h>
-#include <minnow/ops/rearrange.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/products/matmul.h>
+#include <minnow/ops/reductions/reduce.h>
+#include <minnow/ops/shape/rearrange.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <minnow/ops/arithmetic.h>
 #include <minnow/ops/detail/operation.h>
-#include <minnow/ops/index.h>
-#include <minnow/ops/rearrange.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/shape/rearrange.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>

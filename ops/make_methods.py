@@ -15,8 +15,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-HEADERS = ["arithmetic", "unary", "reduce", "matmul", "softmax", "dropout", "cross_entropy", "index", "masked", "rearrange",
-           "statistics", "sample", "scan", "scatter", "search", "sort"]
+HEADERS = ["elementwise/arithmetic", "elementwise/unary", "reductions/reduce", "products/matmul", "norms/softmax", "random/dropout",
+           "norms/cross_entropy", "indexing/index", "indexing/masked", "shape/rearrange", "reductions/statistics", "random/sample",
+           "reductions/scan", "indexing/scatter", "indexing/search", "indexing/sort"]
 # Not of one tensor above others, or for the layers above.
 NOT_METHODS = {"where", "linear", "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "cross_entropy_rows",
                "sum_to", "embedding", "one_hot", "pow_scalar", "pad", "bucketize", "searchsorted"}

@@ -2,22 +2,22 @@
 // clang-format off
 #include <minnow/tensor/methods.h>
 
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/unary.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/matmul.h>
-#include <minnow/ops/softmax.h>
-#include <minnow/ops/dropout.h>
-#include <minnow/ops/cross_entropy.h>
-#include <minnow/ops/index.h>
-#include <minnow/ops/masked.h>
-#include <minnow/ops/rearrange.h>
-#include <minnow/ops/statistics.h>
-#include <minnow/ops/sample.h>
-#include <minnow/ops/scan.h>
-#include <minnow/ops/scatter.h>
-#include <minnow/ops/search.h>
-#include <minnow/ops/sort.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/reductions/reduce.h>
+#include <minnow/ops/products/matmul.h>
+#include <minnow/ops/norms/softmax.h>
+#include <minnow/ops/random/dropout.h>
+#include <minnow/ops/norms/cross_entropy.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/indexing/masked.h>
+#include <minnow/ops/shape/rearrange.h>
+#include <minnow/ops/reductions/statistics.h>
+#include <minnow/ops/random/sample.h>
+#include <minnow/ops/reductions/scan.h>
+#include <minnow/ops/indexing/scatter.h>
+#include <minnow/ops/indexing/search.h>
+#include <minnow/ops/indexing/sort.h>
 
 namespace minnow::detail {
 

@@ -2,9 +2,9 @@
 
 #include <cmath>
 #include <fmt/format.h>
-#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/runtime/capture_rules.h>
 
 namespace minnow::optim::detail {
 namespace {

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/index.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>

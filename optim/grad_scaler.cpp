@@ -4,14 +4,14 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
-#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/elementwise.h>
 #include <minnow/tensor/raw/transfer.h>
+#include <minnow/tensor/runtime/capture_rules.h>
 
 namespace minnow::optim {
 namespace {

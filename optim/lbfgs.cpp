@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 #include <limits>
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/index.h>
-#include <minnow/ops/matmul.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/products/matmul.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/optim/optimizers.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>

@@ -6,9 +6,9 @@
 #include <limits>
 #include <map>
 #include <numbers>
-#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/runtime/capture_rules.h>
 
 namespace minnow::optim {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <cmath>
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/matmul.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/products/matmul.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow::optim {

@@ -5,11 +5,11 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/profile.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/elementwise.h>
 #include <minnow/tensor/raw/transfer.h>
-#include <minnow/tensor/warning.h>
+#include <minnow/tensor/runtime/profile.h>
+#include <minnow/tensor/runtime/warning.h>
 
 namespace minnow::optim {
 namespace {

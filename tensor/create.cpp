@@ -4,12 +4,12 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/checked.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
+#include <minnow/tensor/runtime/capture_rules.h>
 
 namespace minnow {
 namespace {

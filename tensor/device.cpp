@@ -5,8 +5,8 @@
 #include <ostream>
 #include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/calling_thread.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/runtime/calling_thread.h>
 #include <minnow/tensor/text.h>
 
 namespace minnow {

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <minnow/tensor/call_site.h>
+#include <minnow/tensor/runtime/call_site.h>
 
 namespace minnow {
 

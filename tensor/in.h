@@ -1,7 +1,7 @@
 #pragma once
 
 #include <concepts>
-#include <minnow/tensor/call_site.h>
+#include <minnow/tensor/runtime/call_site.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow {

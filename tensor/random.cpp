@@ -2,10 +2,10 @@
 
 #include <string>
 #include <utility>
-#include <minnow/tensor/calling_thread.h>
-#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/io/detail/integers.h>
+#include <minnow/tensor/runtime/calling_thread.h>
+#include <minnow/tensor/runtime/capture_session.h>
 
 namespace minnow {
 

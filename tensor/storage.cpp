@@ -2,7 +2,7 @@
 
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
-#include <minnow/tensor/storage_origin.h>
+#include <minnow/tensor/runtime/storage_origin.h>
 
 namespace minnow {
 namespace {

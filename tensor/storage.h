@@ -6,11 +6,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <minnow/tensor/allocator.h>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/dtype.h>
+#include <minnow/tensor/runtime/allocator.h>
+#include <minnow/tensor/runtime/stream.h>
 #include <minnow/tensor/shape.h>
-#include <minnow/tensor/stream.h>
 
 namespace minnow {
 

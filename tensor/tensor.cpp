@@ -1,7 +1,7 @@
 #include <minnow/tensor/tensor.h>
 
-#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/runtime/capture_rules.h>
 
 namespace minnow {
 

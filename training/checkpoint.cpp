@@ -20,8 +20,8 @@
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
+#include <minnow/tensor/runtime/warning.h>
 #include <minnow/tensor/text.h>
-#include <minnow/tensor/warning.h>
 #include <minnow/training/detail/checkpoint_file.h>
 
 namespace minnow {

@@ -13,7 +13,7 @@
 #include <map>
 #include <sstream>
 #include <stdexcept>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/threads.h>
 #include "harness/harness.h"
 
 namespace sweep {

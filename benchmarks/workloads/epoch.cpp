@@ -1,11 +1,11 @@
 #include <memory>
 #include <minnow/data/loader.h>
 #include <minnow/data/tensor_dataset.h>
-#include <minnow/nn/loss.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/index.h>
+#include <minnow/nn/losses/loss.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/indexing/index.h>
 #include <minnow/optim/optimizers.h>
-#include <minnow/tensor/captured_step.h>
+#include <minnow/tensor/runtime/captured_step.h>
 #include "workloads/models.h"
 
 // An epoch of the CNN on images of MNIST's size and number, 937 batches of 64.

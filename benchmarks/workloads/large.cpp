@@ -1,11 +1,11 @@
-#include <minnow/nn/loss.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/conv.h>
-#include <minnow/ops/cross_entropy.h>
-#include <minnow/ops/matmul.h>
-#include <minnow/ops/pool.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/softmax.h>
+#include <minnow/nn/losses/loss.h>
+#include <minnow/ops/convolution/conv.h>
+#include <minnow/ops/convolution/pool.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/norms/cross_entropy.h>
+#include <minnow/ops/norms/softmax.h>
+#include <minnow/ops/products/matmul.h>
+#include <minnow/ops/reductions/reduce.h>
 #include "workloads/workloads.h"
 
 namespace bench {

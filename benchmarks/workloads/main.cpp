@@ -1,10 +1,10 @@
 // The workloads of compare.py on minnow: a line of JSON for each.
 
-#include <minnow/tensor/cuda_math.h>
-#include <minnow/tensor/deterministic.h>
-#include <minnow/tensor/memory.h>
-#include <minnow/tensor/stream.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/cuda_math.h>
+#include <minnow/tensor/runtime/deterministic.h>
+#include <minnow/tensor/runtime/memory.h>
+#include <minnow/tensor/runtime/stream.h>
+#include <minnow/tensor/runtime/threads.h>
 #include "workloads/workloads.h"
 
 namespace {

@@ -1,12 +1,12 @@
 #include "workloads/models.h"
 
 #include <cmath>
-#include <minnow/nn/activation.h>
-#include <minnow/nn/basic.h>
-#include <minnow/nn/conv.h>
-#include <minnow/nn/linear.h>
-#include <minnow/nn/pool.h>
-#include <minnow/ops/arithmetic.h>
+#include <minnow/nn/layers/activation.h>
+#include <minnow/nn/layers/basic.h>
+#include <minnow/nn/layers/conv.h>
+#include <minnow/nn/layers/linear.h>
+#include <minnow/nn/layers/pool.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 
 namespace bench {
 

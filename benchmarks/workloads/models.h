@@ -1,6 +1,6 @@
 #pragma once
 
-#include <minnow/nn/containers.h>
+#include <minnow/nn/module/containers.h>
 #include "workloads/workloads.h"
 
 namespace bench {

@@ -1,9 +1,9 @@
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/conv.h>
-#include <minnow/ops/matmul.h>
-#include <minnow/ops/softmax.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/convolution/conv.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/norms/softmax.h>
+#include <minnow/ops/products/matmul.h>
 #include "workloads/workloads.h"
 
 namespace bench {

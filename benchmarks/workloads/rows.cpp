@@ -1,14 +1,14 @@
 // Short rows, channels and tables: the operations of normalization, attention and embeddings besides products.
 
 #include <memory>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/attention.h>
-#include <minnow/ops/batch_norm.h>
-#include <minnow/ops/index.h>
-#include <minnow/ops/layer_norm.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/softmax.h>
-#include <minnow/ops/sort.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/indexing/sort.h>
+#include <minnow/ops/norms/batch_norm.h>
+#include <minnow/ops/norms/layer_norm.h>
+#include <minnow/ops/norms/softmax.h>
+#include <minnow/ops/products/attention.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/raw/view.h>
 #include "workloads/workloads.h"
 

@@ -2,11 +2,11 @@
 #include <minnow/autograd/autocast.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/mnist.h>
-#include <minnow/nn/loss.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/nn/losses/loss.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/optim/optimizers.h>
-#include <minnow/tensor/captured_step.h>
+#include <minnow/tensor/runtime/captured_step.h>
 #include "workloads/models.h"
 
 namespace bench {

@@ -10,8 +10,8 @@
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <minnow/tensor/capture_rules.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/capture_rules.h>
+#include <minnow/tensor/runtime/threads.h>
 
 namespace minnow::data::detail {
 namespace {

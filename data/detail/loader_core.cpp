@@ -5,8 +5,8 @@
 #include <minnow/data/random.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/random.h>
+#include <minnow/tensor/runtime/transfer_report.h>
 #include <minnow/tensor/text.h>
-#include <minnow/tensor/transfer_report.h>
 
 namespace minnow::data {
 

@@ -13,7 +13,7 @@
 #include <vector>
 #include <minnow/data/batch.h>
 #include <minnow/data/loader_options.h>
-#include <minnow/tensor/stream.h>
+#include <minnow/tensor/runtime/stream.h>
 
 namespace minnow::data::detail {
 

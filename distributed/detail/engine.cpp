@@ -8,7 +8,7 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
-#include <minnow/tensor/warning.h>
+#include <minnow/tensor/runtime/warning.h>
 
 namespace minnow::dist {
 namespace {

@@ -8,7 +8,7 @@
 #include <minnow/tensor/backend/library.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/warning.h>
+#include <minnow/tensor/runtime/warning.h>
 
 #ifndef MINNOW_NCCL_FOLDERS
 #define MINNOW_NCCL_FOLDERS ""

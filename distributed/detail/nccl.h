@@ -9,7 +9,7 @@
 #include <string>
 #include <minnow/distributed/collectives.h>
 #include <minnow/distributed/detail/communicator.h>
-#include <minnow/tensor/stream.h>
+#include <minnow/tensor/runtime/stream.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow::dist {

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <limits>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/memory.h>
 #include <minnow/tensor/random.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/memory.h>
+#include <minnow/tensor/runtime/threads.h>
 
 struct Program::Impl {
   CLI::App app;

@@ -2,7 +2,7 @@
 
 #include <string>
 #include <typeinfo>
-#include <minnow/nn/module.h>
+#include <minnow/nn/module/module.h>
 #include <minnow/tensor/text.h>
 
 namespace minnow::nn::detail {

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 #include <minnow/nn/detail/state.h>
-#include <minnow/tensor/call_site.h>
+#include <minnow/tensor/runtime/call_site.h>
 
 namespace minnow::nn::detail {
 

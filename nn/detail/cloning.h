@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
-#include <minnow/nn/module.h>
+#include <minnow/nn/module/module.h>
 
 namespace minnow::nn::detail {
 

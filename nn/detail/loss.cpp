@@ -1,6 +1,6 @@
 #include <minnow/nn/detail/loss.h>
 
-#include <minnow/ops/reduce.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 

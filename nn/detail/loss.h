@@ -1,6 +1,6 @@
 #pragma once
 
-#include <minnow/nn/loss.h>
+#include <minnow/nn/losses/loss.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/internal.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <minnow/nn/module.h>
+#include <minnow/nn/module/module.h>
 
 namespace minnow::nn::detail {
 

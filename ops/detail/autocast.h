@@ -8,7 +8,7 @@
 #include <vector>
 #include <minnow/autograd/autocast_scope.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/calling_thread.h>
+#include <minnow/tensor/runtime/calling_thread.h>
 
 namespace minnow::detail {
 

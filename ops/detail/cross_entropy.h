@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <minnow/tensor/call_site.h>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/runtime/call_site.h>
 
 namespace minnow::detail {
 

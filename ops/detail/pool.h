@@ -1,6 +1,6 @@
 #pragma once
 
-#include <minnow/ops/pool.h>
+#include <minnow/ops/convolution/pool.h>
 #include <minnow/tensor/backend/calls.h>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/internal.h>

@@ -1,8 +1,8 @@
 #include <minnow/optim/detail/captured_update.h>
 
 #include <algorithm>
-#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/runtime/capture_session.h>
 
 namespace minnow::optim::detail {
 

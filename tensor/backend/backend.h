@@ -4,7 +4,7 @@
 #include <minnow/tensor/backend/call_fields.h>
 #include <minnow/tensor/backend/calls.h>
 #include <minnow/tensor/internal.h>
-#include <minnow/tensor/stream.h>
+#include <minnow/tensor/runtime/stream.h>
 
 namespace minnow::detail {
 

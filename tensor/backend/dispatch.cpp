@@ -1,8 +1,8 @@
 #include <minnow/tensor/backend/dispatch.h>
 
 #include <algorithm>
-#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/runtime/capture_session.h>
 
 namespace minnow::detail {
 

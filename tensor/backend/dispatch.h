@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 #include <minnow/tensor/backend/backend.h>
-#include <minnow/tensor/call_site.h>
 #include <minnow/tensor/in.h>
+#include <minnow/tensor/runtime/call_site.h>
 
 namespace minnow::detail {
 

@@ -6,9 +6,9 @@
 #include <numbers>
 #include <vector>
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include <minnow/tensor/cpu/parallel.h>
-#include <minnow/tensor/cpu/per_thread.h>
-#include <minnow/tensor/cpu/scratch.h>
+#include <minnow/tensor/cpu/runtime/parallel.h>
+#include <minnow/tensor/cpu/runtime/per_thread.h>
+#include <minnow/tensor/cpu/runtime/scratch.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {

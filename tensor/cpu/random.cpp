@@ -1,7 +1,7 @@
 #include <cstring>
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include <minnow/tensor/cpu/isa.h>
-#include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/cpu/runtime/isa.h>
+#include <minnow/tensor/cpu/runtime/parallel.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/draw.h>
 

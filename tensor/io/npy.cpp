@@ -3,7 +3,6 @@
 #include <memory>
 #include <new>
 #include <vector>
-#include <minnow/tensor/allocator.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/io/detail/json_reader.h>
@@ -12,6 +11,7 @@
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/raw/view.h>
+#include <minnow/tensor/runtime/allocator.h>
 
 namespace minnow {
 

@@ -5,7 +5,6 @@
 #include <new>
 #include <vector>
 #include <zlib.h>
-#include <minnow/tensor/allocator.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/io/detail/json_reader.h>
@@ -16,6 +15,7 @@
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/raw/view.h>
+#include <minnow/tensor/runtime/allocator.h>
 
 namespace minnow {
 namespace {

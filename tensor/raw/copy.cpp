@@ -2,12 +2,12 @@
 
 #include <utility>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/create.h>
 #include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/raw/view.h>
+#include <minnow/tensor/runtime/capture_session.h>
 
 namespace minnow::detail::raw {
 namespace {

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <cstring>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
-#include <minnow/tensor/transfer_report.h>
-#include <minnow/tensor/warning.h>
+#include <minnow/tensor/runtime/capture_rules.h>
+#include <minnow/tensor/runtime/transfer_report.h>
+#include <minnow/tensor/runtime/warning.h>
 
 namespace minnow::detail::raw {
 namespace {

@@ -10,8 +10,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+#include <minnow/tensor/runtime/stream.h>
 #include <minnow/tensor/storage.h>
-#include <minnow/tensor/stream.h>
 
 namespace minnow::sim {
 

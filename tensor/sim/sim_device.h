@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <minnow/tensor/allocator.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/runtime/allocator.h>
 #include <minnow/tensor/sim/engine.h>
 #include <minnow/tensor/sim/sim_stream.h>
 

@@ -3,8 +3,8 @@
 #include <memory>
 #include <mutex>
 #include <vector>
+#include <minnow/tensor/runtime/stream.h>
 #include <minnow/tensor/sim/engine.h>
-#include <minnow/tensor/stream.h>
 
 namespace minnow::sim {
 

@@ -3,10 +3,10 @@
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/gradcheck.h>
 #include <minnow/autograd/record.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/matmul.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/products/matmul.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "devices.h"

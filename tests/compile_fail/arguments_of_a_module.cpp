@@ -1,7 +1,7 @@
 // expect: derive from nn::ModuleOf<Result\(Arguments...\)>
 // messages: 4
 // Arguments other than tensors need a ModuleOf.
-#include <minnow/nn/linear.h>
+#include <minnow/nn/layers/linear.h>
 
 using namespace minnow;
 

@@ -1,7 +1,7 @@
 // expect: child\(\) registers a module
 // messages: 4
 // A tensor is registered by parameter() or buffer().
-#include <minnow/nn/linear.h>
+#include <minnow/nn/layers/linear.h>
 #include <minnow/tensor/create.h>
 
 using namespace minnow;

@@ -1,9 +1,9 @@
 // expect: nodiscard
 // A guard without a name is destroyed at the end of its line.
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/tensor/profile.h>
-#include <minnow/tensor/stream.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/profile.h>
+#include <minnow/tensor/runtime/stream.h>
+#include <minnow/tensor/runtime/threads.h>
 
 void compute(const minnow::Stream& stream) {
   minnow::NoGradGuard();              // must not compile

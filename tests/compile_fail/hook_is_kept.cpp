@@ -1,7 +1,7 @@
 // expect: nodiscard|unused-result
 // A hook is removed when its handle is destroyed.
 #include <minnow/autograd/engine.h>
-#include <minnow/nn/linear.h>
+#include <minnow/nn/layers/linear.h>
 
 using namespace minnow;
 

@@ -1,9 +1,9 @@
 // expect: nn::Sequential takes modules, and functions of one tensor
 // messages: 4
-#include <minnow/nn/containers.h>
-#include <minnow/nn/linear.h>
-#include <minnow/ops/softmax.h>
-#include <minnow/ops/unary.h>
+#include <minnow/nn/layers/linear.h>
+#include <minnow/nn/module/containers.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/norms/softmax.h>
 
 using namespace minnow;
 

@@ -1,6 +1,6 @@
 // expect: protected|deleted
 // A module is copied with its own type, and a tensor does not become its parameter.
-#include <minnow/nn/linear.h>
+#include <minnow/nn/layers/linear.h>
 
 void use(minnow::nn::Linear& a, minnow::nn::Linear& b, const minnow::Tensor& t) {
   minnow::nn::Module part = a;  // must not compile

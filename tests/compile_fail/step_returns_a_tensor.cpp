@@ -1,7 +1,7 @@
 // expect: a step returns a tensor or nothing
 // messages: 4
 // The caller reads the result of a captured step after each run.
-#include <minnow/tensor/captured_step.h>
+#include <minnow/tensor/runtime/captured_step.h>
 
 using namespace minnow;
 

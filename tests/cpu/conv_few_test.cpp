@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
-#include <minnow/tensor/cpu/conv_few.h>
-#include <minnow/tensor/cpu/conv_parts.h>
+#include <minnow/tensor/cpu/convolution/conv_few.h>
+#include <minnow/tensor/cpu/convolution/conv_parts.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include <minnow/tensor/cpu/isa.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/cpu/runtime/isa.h>
+#include <minnow/tensor/runtime/threads.h>
 #include "numbers.h"
 
 namespace minnow {

@@ -6,9 +6,9 @@
 #include <random>
 #include <sstream>
 #include <minnow/minnow.h>
-#include <minnow/tensor/cpu/conv_parts.h>
-#include <minnow/tensor/cpu/isa.h>
-#include <minnow/tensor/cpu/onednn.h>
+#include <minnow/tensor/cpu/convolution/conv_parts.h>
+#include <minnow/tensor/cpu/runtime/isa.h>
+#include <minnow/tensor/cpu/runtime/onednn.h>
 
 // oneDNN answers some sizes and layouts with plain loops ("ref:any"), which take hundreds of times as long as its kernels.
 // What computes a convolution is looked at by name: times say less, and take longer.

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <minnow/tensor/cpu/conv_unfold.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/cpu/convolution/conv_unfold.h>
+#include <minnow/tensor/runtime/threads.h>
 #include "numbers.h"
 #include "reference_conv.h"
 

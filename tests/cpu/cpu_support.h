@@ -8,10 +8,10 @@
 #include <memory>
 #include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/cpu/isa.h>
+#include <minnow/tensor/cpu/runtime/isa.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/threads.h>
 #include "../kernels/isa_support.h"
 
 namespace minnow::test {

@@ -1,4 +1,4 @@
-#include <minnow/tensor/cpu/few_rows.h>
+#include <minnow/tensor/cpu/products/few_rows.h>
 #include "cpu_support.h"
 
 namespace minnow {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <vector>
-#include <minnow/tensor/cpu/few_rows.h>
-#include <minnow/tensor/cpu/gemm.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/cpu/products/few_rows.h>
+#include <minnow/tensor/cpu/products/gemm.h>
+#include <minnow/tensor/runtime/threads.h>
 #include "../kernels/isa_support.h"
 
 namespace minnow {

@@ -1,4 +1,4 @@
-#include <minnow/tensor/cpu/onednn.h>
+#include <minnow/tensor/cpu/runtime/onednn.h>
 #include "cpu_support.h"
 
 namespace minnow {

@@ -13,9 +13,9 @@
 #include <thread>
 #include <unistd.h>
 #include <vector>
-#include <minnow/tensor/cpu/parallel.h>
-#include <minnow/tensor/cpu/scratch.h>
-#include <minnow/tensor/cpu/spin_wait.h>
+#include <minnow/tensor/cpu/runtime/parallel.h>
+#include <minnow/tensor/cpu/runtime/scratch.h>
+#include <minnow/tensor/cpu/runtime/spin_wait.h>
 #include "sanitizer.h"
 
 namespace minnow::cpu {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <thread>
-#include <minnow/ops/matmul.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/ops/products/matmul.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/optim/optimizers.h>
 #include <minnow/tensor/create.h>
 

@@ -1,5 +1,5 @@
 #include <gtest/gtest.h>
-#include <minnow/tensor/cuda_math.h>
+#include <minnow/tensor/runtime/cuda_math.h>
 
 namespace minnow::cuda {
 namespace {

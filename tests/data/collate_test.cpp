@@ -5,7 +5,7 @@
 #include <minnow/data/loader.h>
 #include <minnow/data/stream_loader.h>
 #include <minnow/data/tensor_dataset.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "support/thrown.h"

@@ -3,7 +3,7 @@
 #include <minnow/data/loader.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/threads.h>
 #include "data/files.h"
 #include "support/thrown.h"
 

@@ -4,13 +4,13 @@
 #include <minnow/data/stream_loader.h>
 #include <minnow/data/tensor_dataset.h>
 #include <minnow/data/transform.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/dropout.h>
-#include <minnow/ops/index.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/random/dropout.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
-#include <minnow/tensor/memory.h>
 #include <minnow/tensor/random.h>
+#include <minnow/tensor/runtime/memory.h>
 
 #include <atomic>
 #include <filesystem>

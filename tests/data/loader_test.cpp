@@ -3,12 +3,12 @@
 #include <minnow/data/synthetic_digits.h>
 #include <minnow/data/tensor_dataset.h>
 #include <minnow/data/transform.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/random.h>
-#include <minnow/tensor/transfer_report.h>
+#include <minnow/tensor/runtime/transfer_report.h>
 
 #include <cstring>
 #include <limits>

@@ -5,9 +5,9 @@
 #include <thread>
 #include <minnow/data/loader.h>
 #include <minnow/data/tensor_dataset.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
-#include <minnow/tensor/memory.h>
+#include <minnow/tensor/runtime/memory.h>
 #include <minnow/tensor/sim/options.h>
 
 #include "sanitizer.h"

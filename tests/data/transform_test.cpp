@@ -4,7 +4,7 @@
 #include <minnow/data/loader.h>
 #include <minnow/data/tensor_dataset.h>
 #include <minnow/data/transform.h>
-#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "support/thrown.h"

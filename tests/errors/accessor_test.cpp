@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/memory.h>
 #include <minnow/tensor/random.h>
+#include <minnow/tensor/runtime/memory.h>
+#include <minnow/tensor/runtime/stream.h>
 #include <minnow/tensor/sim/options.h>
-#include <minnow/tensor/stream.h>
 #include "errors.h"
 
 /// Bad inputs of accessors of tensors, shapes, devices and generators.

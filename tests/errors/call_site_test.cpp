@@ -3,18 +3,18 @@
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/gradcheck.h>
 #include <minnow/autograd/record.h>
-#include <minnow/nn/activation.h>
-#include <minnow/nn/containers.h>
-#include <minnow/nn/linear.h>
-#include <minnow/nn/loss.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/matmul.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/unary.h>
-#include <minnow/tensor/captured_step.h>
+#include <minnow/nn/layers/activation.h>
+#include <minnow/nn/layers/linear.h>
+#include <minnow/nn/losses/loss.h>
+#include <minnow/nn/module/containers.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/products/matmul.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/runtime/captured_step.h>
 #include "errors.h"
 #include "thrown.h"
 

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/memory.h>
+#include <minnow/tensor/runtime/memory.h>
+#include <minnow/tensor/runtime/threads.h>
 #include <minnow/tensor/sim/options.h>
-#include <minnow/tensor/threads.h>
 #include "errors.h"
 
 /// Bad inputs of creation functions and of set_num_threads().

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/masked.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/masked.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>

@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
-#include <minnow/nn/conv.h>
-#include <minnow/nn/linear.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/conv.h>
-#include <minnow/ops/index.h>
-#include <minnow/ops/matmul.h>
+#include <minnow/nn/layers/conv.h>
+#include <minnow/nn/layers/linear.h>
+#include <minnow/ops/convolution/conv.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/products/matmul.h>
 #include <minnow/tensor/create.h>
 #include "errors.h"
 

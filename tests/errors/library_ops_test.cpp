@@ -1,10 +1,10 @@
 #include <cmath>
 #include <gtest/gtest.h>
-#include <minnow/ops/conv.h>
+#include <minnow/ops/convolution/conv.h>
+#include <minnow/ops/convolution/pool.h>
 #include <minnow/ops/fft.h>
-#include <minnow/ops/layer_norm.h>
-#include <minnow/ops/matmul.h>
-#include <minnow/ops/pool.h>
+#include <minnow/ops/norms/layer_norm.h>
+#include <minnow/ops/products/matmul.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "errors.h"

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 #include <limits>
-#include <minnow/ops/linalg.h>
+#include <minnow/ops/products/linalg.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 

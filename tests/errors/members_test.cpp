@@ -1,6 +1,6 @@
 #include <cmath>
 #include <gtest/gtest.h>
-#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "errors.h"

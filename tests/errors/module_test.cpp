@@ -1,13 +1,13 @@
 #include <gtest/gtest.h>
-#include <minnow/nn/activation.h>
-#include <minnow/nn/basic.h>
-#include <minnow/nn/clone.h>
-#include <minnow/nn/containers.h>
-#include <minnow/nn/linear.h>
-#include <minnow/nn/summary.h>
+#include <minnow/nn/layers/activation.h>
+#include <minnow/nn/layers/basic.h>
+#include <minnow/nn/layers/linear.h>
+#include <minnow/nn/module/clone.h>
+#include <minnow/nn/module/containers.h>
+#include <minnow/nn/module/summary.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/memory.h>
+#include <minnow/tensor/runtime/memory.h>
 #include <minnow/tensor/sim/options.h>
 #include "errors.h"
 

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/optim/clip.h>
 #include <minnow/optim/lr_scheduler.h>
 #include <minnow/optim/optimizers.h>

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
-#include <minnow/nn/loss.h>
-#include <minnow/ops/index.h>
-#include <minnow/ops/softmax.h>
+#include <minnow/nn/losses/loss.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/norms/softmax.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "errors.h"

@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
-#include <minnow/ops/cross_entropy.h>
-#include <minnow/ops/dropout.h>
-#include <minnow/ops/index.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/softmax.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/norms/cross_entropy.h>
+#include <minnow/ops/norms/softmax.h>
+#include <minnow/ops/random/dropout.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "errors.h"

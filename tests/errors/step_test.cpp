@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/tensor/captured_step.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/runtime/captured_step.h>
 #include "errors.h"
 
 /// Bad inputs of CapturedStep.

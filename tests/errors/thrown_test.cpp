@@ -7,16 +7,16 @@
 #include <minnow/data/loader.h>
 #include <minnow/data/progress.h>
 #include <minnow/data/subset.h>
-#include <minnow/nn/containers.h>
-#include <minnow/nn/linear.h>
-#include <minnow/nn/summary.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/nn/layers/linear.h>
+#include <minnow/nn/module/containers.h>
+#include <minnow/nn/module/summary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/optim/lr_scheduler.h>
 #include <minnow/optim/optimizers.h>
-#include <minnow/tensor/captured_step.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/runtime/captured_step.h>
 
 /// An exception of a user's function reaches the caller unchanged, from any thread, and everything works afterwards.
 namespace minnow {

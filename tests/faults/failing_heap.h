@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <new>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/memory.h>
+#include <minnow/tensor/runtime/memory.h>
 
 namespace test {
 

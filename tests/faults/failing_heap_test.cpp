@@ -13,7 +13,7 @@
 #include <new>
 #include <string>
 #include <vector>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/threads.h>
 #include "sanitizer.h"
 
 namespace {

@@ -1,8 +1,8 @@
 #include <cmath>
-#include <minnow/nn/conv.h>
-#include <minnow/nn/init.h>
-#include <minnow/nn/linear.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/nn/layers/conv.h>
+#include <minnow/nn/layers/linear.h>
+#include <minnow/nn/module/init.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 
 #include "golden.h"

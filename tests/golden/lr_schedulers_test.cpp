@@ -1,4 +1,4 @@
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/unary.h>
 #include <minnow/optim/clip.h>
 #include <minnow/optim/lr_scheduler.h>
 #include <minnow/optim/optimizers.h>

@@ -1,9 +1,9 @@
-#include <minnow/nn/conv.h>
-#include <minnow/nn/linear.h>
-#include <minnow/nn/loss.h>
-#include <minnow/ops/conv.h>
-#include <minnow/ops/pool.h>
-#include <minnow/ops/unary.h>
+#include <minnow/nn/layers/conv.h>
+#include <minnow/nn/layers/linear.h>
+#include <minnow/nn/losses/loss.h>
+#include <minnow/ops/convolution/conv.h>
+#include <minnow/ops/convolution/pool.h>
+#include <minnow/ops/elementwise/unary.h>
 #include <minnow/optim/optimizers.h>
 
 #include "devices.h"

@@ -1,4 +1,4 @@
-#include <minnow/nn/parametrizations.h>
+#include <minnow/nn/module/parametrizations.h>
 
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
-#include <minnow/nn/quantize.h>
-#include <minnow/tensor/cpu/onednn.h>
+#include <minnow/nn/module/quantize.h>
+#include <minnow/tensor/cpu/runtime/onednn.h>
 
 #include "devices.h"
 #include "golden.h"

@@ -1,11 +1,11 @@
-#include <minnow/nn/recurrent.h>
+#include <minnow/nn/recurrent/recurrent.h>
 
 #include <gtest/gtest.h>
 #include <minnow/autograd/gradcheck.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/index.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 
 #include "devices.h"

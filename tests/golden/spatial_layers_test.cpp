@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
-#include <minnow/nn/basic.h>
-#include <minnow/nn/conv.h>
-#include <minnow/nn/embedding.h>
-#include <minnow/nn/padding.h>
-#include <minnow/nn/pool.h>
-#include <minnow/nn/resample.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/unary.h>
+#include <minnow/nn/layers/basic.h>
+#include <minnow/nn/layers/conv.h>
+#include <minnow/nn/layers/embedding.h>
+#include <minnow/nn/layers/padding.h>
+#include <minnow/nn/layers/pool.h>
+#include <minnow/nn/layers/resample.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/reductions/reduce.h>
 
 #include "devices.h"
 #include "golden.h"

@@ -1,9 +1,9 @@
-#include <minnow/nn/transformer.h>
+#include <minnow/nn/attention/transformer.h>
 
 #include <gtest/gtest.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 
 #include "devices.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <type_traits>
 #include <vector>
-#include <minnow/tensor/cpu/isa.h>
+#include <minnow/tensor/cpu/runtime/isa.h>
 
 namespace minnow::test {
 

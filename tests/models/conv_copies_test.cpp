@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
-#include <minnow/tensor/cpu/conv_parts.h>
+#include <minnow/tensor/cpu/convolution/conv_parts.h>
 #include "../../examples/models/resnet.h"
 
 namespace minnow {

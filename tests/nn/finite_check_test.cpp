@@ -1,4 +1,4 @@
-#include <minnow/nn/finite_check.h>
+#include <minnow/nn/module/finite_check.h>
 
 #include <chrono>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
-#include <minnow/nn/pool.h>
-#include <minnow/nn/prelu.h>
-#include <minnow/nn/resample.h>
-#include <minnow/ops/arithmetic.h>
+#include <minnow/nn/layers/pool.h>
+#include <minnow/nn/layers/prelu.h>
+#include <minnow/nn/layers/resample.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/tensor/create.h>
 #include "errors.h"
 

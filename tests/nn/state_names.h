@@ -2,7 +2,7 @@
 
 #include <string>
 #include <vector>
-#include <minnow/nn/module.h>
+#include <minnow/nn/module/module.h>
 
 namespace minnow::test {
 

@@ -1,4 +1,4 @@
-#include <minnow/ops/attention.h>
+#include <minnow/ops/products/attention.h>
 
 #include <cmath>
 #include <gtest/gtest.h>

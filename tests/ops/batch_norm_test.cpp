@@ -1,6 +1,6 @@
-#include <minnow/ops/batch_norm.h>
+#include <minnow/ops/norms/batch_norm.h>
 
-#include <minnow/ops/index.h>
+#include <minnow/ops/indexing/index.h>
 #include <minnow/tensor/create.h>
 #include "op_cases.h"
 

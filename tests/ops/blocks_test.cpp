@@ -1,9 +1,9 @@
-#include <minnow/ops/dropout.h>
-#include <minnow/ops/embedding_bag.h>
-#include <minnow/ops/local_response_norm.h>
-#include <minnow/ops/rearrange.h>
-#include <minnow/ops/resample.h>
-#include <minnow/ops/unfold.h>
+#include <minnow/ops/convolution/resample.h>
+#include <minnow/ops/convolution/unfold.h>
+#include <minnow/ops/indexing/embedding_bag.h>
+#include <minnow/ops/norms/local_response_norm.h>
+#include <minnow/ops/random/dropout.h>
+#include <minnow/ops/shape/rearrange.h>
 
 #include "op_cases.h"
 

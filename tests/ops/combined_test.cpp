@@ -1,14 +1,14 @@
-#include <minnow/ops/conv.h>
+#include <minnow/ops/convolution/conv.h>
+#include <minnow/ops/convolution/pool.h>
+#include <minnow/ops/convolution/resample.h>
+#include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/fft.h>
-#include <minnow/ops/linalg.h>
-#include <minnow/ops/matmul.h>
-#include <minnow/ops/pool.h>
-#include <minnow/ops/rearrange.h>
-#include <minnow/ops/resample.h>
-#include <minnow/ops/scan.h>
-#include <minnow/ops/search.h>
-#include <minnow/ops/sort.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/indexing/search.h>
+#include <minnow/ops/indexing/sort.h>
+#include <minnow/ops/products/linalg.h>
+#include <minnow/ops/products/matmul.h>
+#include <minnow/ops/reductions/scan.h>
+#include <minnow/ops/shape/rearrange.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 

@@ -1,10 +1,10 @@
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/distance.h>
-#include <minnow/ops/einsum.h>
-#include <minnow/ops/masked.h>
-#include <minnow/ops/matmul.h>
-#include <minnow/ops/rearrange.h>
-#include <minnow/ops/statistics.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/indexing/masked.h>
+#include <minnow/ops/products/einsum.h>
+#include <minnow/ops/products/matmul.h>
+#include <minnow/ops/reductions/distance.h>
+#include <minnow/ops/reductions/statistics.h>
+#include <minnow/ops/shape/rearrange.h>
 
 #include "op_cases.h"
 

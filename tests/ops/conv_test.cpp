@@ -1,6 +1,6 @@
-#include <minnow/ops/conv.h>
-#include <minnow/ops/pool.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/convolution/conv.h>
+#include <minnow/ops/convolution/pool.h>
+#include <minnow/ops/elementwise/unary.h>
 
 #include "op_cases.h"
 

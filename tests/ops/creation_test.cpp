@@ -1,4 +1,4 @@
-#include <minnow/nn/init.h>
+#include <minnow/nn/module/init.h>
 #include <minnow/tensor/create.h>
 
 #include "op_cases.h"

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 #include <minnow/autograd/engine.h>
-#include <minnow/nn/ctc_loss.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/softmax.h>
+#include <minnow/nn/losses/ctc_loss.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/norms/softmax.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/index.h>

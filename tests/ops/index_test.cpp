@@ -1,8 +1,8 @@
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/index.h>
-#include <minnow/ops/masked.h>
-#include <minnow/ops/rearrange.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/indexing/masked.h>
+#include <minnow/ops/shape/rearrange.h>
 #include <minnow/tensor/create.h>
 
 #include "op_cases.h"

@@ -1,4 +1,4 @@
-#include <minnow/ops/resample.h>
+#include <minnow/ops/convolution/resample.h>
 
 #include "op_cases.h"
 

@@ -1,4 +1,4 @@
-#include <minnow/ops/layer_norm.h>
+#include <minnow/ops/norms/layer_norm.h>
 
 #include "op_cases.h"
 

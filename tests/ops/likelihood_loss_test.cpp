@@ -1,5 +1,5 @@
-#include <minnow/nn/likelihood_loss.h>
-#include <minnow/ops/arithmetic.h>
+#include <minnow/nn/losses/likelihood_loss.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/tensor/create.h>
 
 #include "op_cases.h"

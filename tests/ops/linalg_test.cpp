@@ -1,13 +1,13 @@
 #include <gtest/gtest.h>
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/linalg.h>
-#include <minnow/ops/masked.h>
-#include <minnow/ops/matmul.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/unary.h>
-#include <minnow/tensor/captured_step.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/masked.h>
+#include <minnow/ops/products/linalg.h>
+#include <minnow/ops/products/matmul.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
+#include <minnow/tensor/runtime/captured_step.h>
 
 #include "op_cases.h"
 

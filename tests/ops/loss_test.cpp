@@ -1,7 +1,7 @@
-#include <minnow/nn/loss.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/cross_entropy.h>
-#include <minnow/ops/softmax.h>
+#include <minnow/nn/losses/loss.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/norms/cross_entropy.h>
+#include <minnow/ops/norms/softmax.h>
 #include <minnow/tensor/create.h>
 
 #include "op_cases.h"

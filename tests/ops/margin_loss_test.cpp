@@ -1,6 +1,6 @@
-#include <minnow/nn/margin_loss.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/distance.h>
+#include <minnow/nn/losses/margin_loss.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/reductions/distance.h>
 #include <minnow/tensor/create.h>
 
 #include "op_cases.h"

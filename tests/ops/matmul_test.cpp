@@ -1,4 +1,4 @@
-#include <minnow/ops/matmul.h>
+#include <minnow/ops/products/matmul.h>
 
 #include "op_cases.h"
 

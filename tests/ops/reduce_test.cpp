@@ -1,5 +1,5 @@
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/index.h>
 
 #include "op_cases.h"

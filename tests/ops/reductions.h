@@ -2,7 +2,7 @@
 
 #include <string>
 #include <utility>
-#include <minnow/nn/loss.h>
+#include <minnow/nn/losses/loss.h>
 
 namespace minnow::test {
 

@@ -1,6 +1,6 @@
-#include <minnow/ops/pool.h>
-#include <minnow/ops/prelu.h>
-#include <minnow/ops/resample.h>
+#include <minnow/ops/convolution/pool.h>
+#include <minnow/ops/convolution/resample.h>
+#include <minnow/ops/elementwise/prelu.h>
 
 #include "op_cases.h"
 

@@ -1,15 +1,15 @@
 #include <cmath>
 #include <functional>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/sample.h>
-#include <minnow/ops/sort.h>
-#include <minnow/ops/statistics.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/sort.h>
+#include <minnow/ops/random/sample.h>
+#include <minnow/ops/reductions/reduce.h>
+#include <minnow/ops/reductions/statistics.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/random.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/threads.h>
 
 #include "devices.h"
 #include "op_cases.h"

@@ -1,6 +1,6 @@
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/scatter.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/indexing/scatter.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 

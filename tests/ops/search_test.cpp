@@ -1,5 +1,5 @@
 #include <cmath>
-#include <minnow/ops/search.h>
+#include <minnow/ops/indexing/search.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 

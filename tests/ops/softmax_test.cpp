@@ -1,7 +1,7 @@
-#include <minnow/nn/loss.h>
-#include <minnow/ops/dropout.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/softmax.h>
+#include <minnow/nn/losses/loss.h>
+#include <minnow/ops/norms/softmax.h>
+#include <minnow/ops/random/dropout.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 
 #include "op_cases.h"

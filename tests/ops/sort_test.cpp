@@ -1,14 +1,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/scan.h>
-#include <minnow/ops/sort.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/indexing/sort.h>
+#include <minnow/ops/reductions/reduce.h>
+#include <minnow/ops/reductions/scan.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/random.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/threads.h>
 
 #include "devices.h"
 #include "op_cases.h"

@@ -1,6 +1,6 @@
-#include <minnow/ops/conv.h>
-#include <minnow/ops/pool.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/ops/convolution/conv.h>
+#include <minnow/ops/convolution/pool.h>
+#include <minnow/ops/reductions/reduce.h>
 
 #include "op_cases.h"
 

@@ -1,4 +1,4 @@
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/unary.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/unary.h>

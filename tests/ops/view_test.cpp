@@ -1,5 +1,5 @@
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/raw/transfer.h>
 

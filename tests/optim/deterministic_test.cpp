@@ -1,6 +1,6 @@
 // Training gives the same bits for any number of threads: losses, parameters, buffers and the optimizer's state.
 
-#include <minnow/tensor/deterministic.h>
+#include <minnow/tensor/runtime/deterministic.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <minnow/minnow.h>
-#include <minnow/tensor/cpu/team.h>
+#include <minnow/tensor/cpu/runtime/team.h>
 #include "support/deterministic.h"
 
 namespace minnow {

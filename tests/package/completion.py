@@ -49,9 +49,9 @@ def not_found(clang, flags):
 
 def lower_headers():
     """Names that public headers only pass on."""
-    paths = [path for path in (headers.ROOT / "tensor").glob("*.h")
-             if f"tensor/{path.name}" not in headers.public_headers()]
-    return {entity.name for entity in headers.entities([str(p.relative_to(headers.ROOT)) for p in paths])}
+    tensor = headers.ROOT / "tensor"
+    paths = {str(path.relative_to(headers.ROOT)) for path in [*tensor.glob("*.h"), *tensor.glob("runtime/*.h")]}
+    return {entity.name for entity in headers.entities(sorted(paths - set(headers.public_headers())))}
 
 
 def main():

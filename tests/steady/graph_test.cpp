@@ -1,9 +1,9 @@
 // Destroying a graph does not allocate: a failed allocation in a destructor would end the program.
 
 #include <gtest/gtest.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/index.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/index.h>
 #include <minnow/tensor/create.h>
 #include "steady/heap.h"
 

@@ -1,6 +1,6 @@
 #include "binary_functions.h"
 
-#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 
 namespace minnow::test {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <minnow/tensor/deterministic.h>
+#include <minnow/tensor/runtime/deterministic.h>
 
 namespace minnow::test {
 

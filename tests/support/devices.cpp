@@ -2,7 +2,7 @@
 
 #include <cstdio>
 #include <minnow/tensor/backend/devices.h>
-#include <minnow/tensor/cuda_math.h>
+#include <minnow/tensor/runtime/cuda_math.h>
 
 namespace minnow::test {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 #include <minnow/tensor/device.h>
-#include <minnow/tensor/stream.h>
+#include <minnow/tensor/runtime/stream.h>
 
 namespace minnow {
 

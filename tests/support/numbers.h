@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <cstring>
 #include <vector>
-#include <minnow/tensor/allocator.h>
-#include <minnow/tensor/cpu/dense_copy.h>
+#include <minnow/tensor/cpu/elementwise/dense_copy.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/runtime/allocator.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow::test {

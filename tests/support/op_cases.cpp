@@ -6,8 +6,8 @@
 #include <set>
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/gradcheck.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>

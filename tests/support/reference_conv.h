@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <minnow/tensor/cpu/parallel.h>
-#include <minnow/tensor/cpu/reference.h>
-#include <minnow/tensor/cpu/window.h>
+#include <minnow/tensor/cpu/convolution/window.h>
+#include <minnow/tensor/cpu/runtime/parallel.h>
+#include <minnow/tensor/cpu/runtime/reference.h>
 
 // Convolutions by simple loops, against which the others are tested.
 

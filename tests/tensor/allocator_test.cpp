@@ -3,10 +3,10 @@
 #include <map>
 #include <random>
 #include <thread>
-#include <minnow/tensor/allocator.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
-#include <minnow/tensor/memory.h>
+#include <minnow/tensor/runtime/allocator.h>
+#include <minnow/tensor/runtime/memory.h>
 
 #include "support/host_tensor.h"
 #include "support/thrown.h"

@@ -3,7 +3,7 @@
 #include <numbers>
 #include <minnow/ops/detail/conv.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/cuda_math.h>
+#include <minnow/tensor/runtime/cuda_math.h>
 #include "devices.h"
 #include "numbers.h"
 #include "support/on_device.h"

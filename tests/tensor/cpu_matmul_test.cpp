@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/threads.h>
 #include "numbers.h"
 
 namespace minnow {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include <minnow/tensor/cpu/onednn_plan.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/cpu/runtime/onednn_plan.h>
+#include <minnow/tensor/runtime/threads.h>
 #include "numbers.h"
 
 namespace minnow {

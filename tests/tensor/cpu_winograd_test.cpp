@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 #include <limits>
+#include <minnow/tensor/cpu/convolution/winograd.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include <minnow/tensor/cpu/winograd.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/threads.h>
 #include "numbers.h"
 
 namespace minnow {

@@ -4,9 +4,9 @@
 #include <thread>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/memory.h>
+#include <minnow/tensor/runtime/memory.h>
+#include <minnow/tensor/runtime/stream.h>
 #include <minnow/tensor/sim/options.h>
-#include <minnow/tensor/stream.h>
 
 #include "support/thrown.h"
 

@@ -2,14 +2,14 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <sstream>
-#include <minnow/ops/conv.h>
-#include <minnow/ops/index.h>
-#include <minnow/ops/pool.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/convolution/conv.h>
+#include <minnow/ops/convolution/pool.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/transfer_report.h>
+#include <minnow/tensor/runtime/transfer_report.h>
 
 #include "support/devices.h"
 #include "support/thrown.h"

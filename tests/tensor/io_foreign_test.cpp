@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/io/safetensors.h>
-#include <minnow/tensor/memory.h>
+#include <minnow/tensor/runtime/memory.h>
 #include <minnow/tensor/sim/options.h>
 
 #include "io_support.h"

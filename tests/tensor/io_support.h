@@ -10,9 +10,9 @@
 #include <string>
 #include <unistd.h>
 #include <vector>
-#include <minnow/tensor/allocator.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/runtime/allocator.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow::test {

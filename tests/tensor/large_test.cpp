@@ -1,10 +1,10 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <string>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
-#include <minnow/tensor/memory.h>
+#include <minnow/tensor/runtime/memory.h>
 
 #include "sanitizer.h"
 

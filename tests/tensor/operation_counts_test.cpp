@@ -5,12 +5,12 @@
 #include <string_view>
 #include <thread>
 #include <minnow/autograd/engine.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
-#include <minnow/ops/softmax.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/norms/softmax.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/profile.h>
+#include <minnow/tensor/runtime/profile.h>
 
 namespace minnow {
 namespace {

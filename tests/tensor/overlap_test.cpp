@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
-#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/threads.h>
 #include "devices.h"
 
 namespace minnow {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <sstream>
-#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/tensor/create.h>
 
 namespace minnow {

@@ -5,8 +5,8 @@
 #include <system_error>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/memory.h>
 #include <minnow/tensor/raw/transfer.h>
+#include <minnow/tensor/runtime/memory.h>
 #include <minnow/tensor/sim/engine.h>
 #include <minnow/tensor/sim/options.h>
 #include <minnow/tensor/sim/sim_device.h>

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <thread>
 #include <minnow/tensor/raw/transfer.h>
+#include <minnow/tensor/runtime/stream.h>
 #include <minnow/tensor/sim/options.h>
-#include <minnow/tensor/stream.h>
 
 #include "support/devices.h"
 #include "support/host_tensor.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/threads.h>
+#include <minnow/tensor/runtime/threads.h>
 
 namespace minnow {
 namespace {

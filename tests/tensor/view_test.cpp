@@ -1,5 +1,5 @@
 #include <gtest/gtest.h>
-#include <minnow/ops/arithmetic.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "devices.h"

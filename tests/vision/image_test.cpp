@@ -2,8 +2,8 @@
 #include <cstring>
 #include <fstream>
 #include <minnow/data/loader.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/unary.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/vision/image.h>

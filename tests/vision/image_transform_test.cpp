@@ -2,8 +2,8 @@
 #include <map>
 #include <minnow/data/loader.h>
 #include <minnow/data/tensor_dataset.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/vision/image_transform.h>

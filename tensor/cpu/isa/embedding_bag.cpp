@@ -1,8 +1,8 @@
 #include <cstring>
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/isa/variant.h>
-#include <minnow/tensor/cpu/parallel.h>
+#include <minnow/tensor/cpu/runtime/isa.h>
+#include <minnow/tensor/cpu/runtime/parallel.h>
 
 namespace minnow::cpu {
 

@@ -1,6 +1,6 @@
-#include <minnow/tensor/cpu/few_rows.h>
-#include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/isa/row_vectors.h>
+#include <minnow/tensor/cpu/products/few_rows.h>
+#include <minnow/tensor/cpu/runtime/isa.h>
 
 MINNOW_ISA_TABLE(FewRowsLoopsOf<float>, few_rows_table)
 MINNOW_ISA_TABLE(FewRowsLoopsOf<double>, few_rows_double_table)

@@ -1,6 +1,6 @@
 #include <minnow/tensor/cpu/fft.h>
-#include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/isa/row_vectors.h>
+#include <minnow/tensor/cpu/runtime/isa.h>
 
 MINNOW_ISA_TABLE(FftLoops, table_of_fft)
 

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include <minnow/tensor/cpu/elements.h>
-#include <minnow/tensor/cpu/isa.h>
+#include <minnow/tensor/cpu/elementwise/elements.h>
 #include <minnow/tensor/cpu/isa/row_vectors.h>
-#include <minnow/tensor/cpu/parallel.h>
-#include <minnow/tensor/cpu/scratch.h>
-#include <minnow/tensor/cpu/streamed.h>
+#include <minnow/tensor/cpu/runtime/isa.h>
+#include <minnow/tensor/cpu/runtime/parallel.h>
+#include <minnow/tensor/cpu/runtime/scratch.h>
+#include <minnow/tensor/cpu/runtime/streamed.h>
 
 namespace minnow::cpu {
 

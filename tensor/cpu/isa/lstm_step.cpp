@@ -1,9 +1,9 @@
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include <minnow/tensor/cpu/elements.h>
-#include <minnow/tensor/cpu/isa.h>
+#include <minnow/tensor/cpu/elementwise/elements.h>
 #include <minnow/tensor/cpu/isa/variant.h>
-#include <minnow/tensor/cpu/parallel.h>
-#include <minnow/tensor/cpu/scratch.h>
+#include <minnow/tensor/cpu/runtime/isa.h>
+#include <minnow/tensor/cpu/runtime/parallel.h>
+#include <minnow/tensor/cpu/runtime/scratch.h>
 
 namespace minnow::cpu {
 

@@ -1,6 +1,6 @@
-#include <minnow/tensor/cpu/isa.h>
+#include <minnow/tensor/cpu/convolution/pool_loops.h>
 #include <minnow/tensor/cpu/isa/variant.h>
-#include <minnow/tensor/cpu/pool_loops.h>
+#include <minnow/tensor/cpu/runtime/isa.h>
 
 MINNOW_ISA_TABLE(WindowTable, window_table)
 

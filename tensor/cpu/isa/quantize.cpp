@@ -1,6 +1,6 @@
-#include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/isa/variant.h>
-#include <minnow/tensor/cpu/quantize_loops.h>
+#include <minnow/tensor/cpu/products/quantize_loops.h>
+#include <minnow/tensor/cpu/runtime/isa.h>
 
 MINNOW_ISA_TABLE(QuantizeLoops, quantize_table)
 

@@ -1,6 +1,6 @@
-#include <minnow/tensor/cpu/isa.h>
 #include <minnow/tensor/cpu/isa/row_vectors.h>
-#include <minnow/tensor/cpu/softmax_loops.h>
+#include <minnow/tensor/cpu/norms/softmax_loops.h>
+#include <minnow/tensor/cpu/runtime/isa.h>
 
 MINNOW_ISA_TABLE(ColumnTable, column_table)
 

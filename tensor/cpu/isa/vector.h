@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstring>
+#include <minnow/tensor/cpu/elementwise/transpose_square.h>
 #include <minnow/tensor/cpu/isa/variant.h>
-#include <minnow/tensor/cpu/transpose_square.h>
 
 #ifdef __F16C__
 #include <immintrin.h>

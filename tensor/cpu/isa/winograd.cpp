@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <minnow/tensor/cpu/activate.h>
-#include <minnow/tensor/cpu/conv_parts.h>
-#include <minnow/tensor/cpu/dense_copy.h>
+#include <minnow/tensor/cpu/convolution/conv_parts.h>
+#include <minnow/tensor/cpu/convolution/winograd.h>
+#include <minnow/tensor/cpu/elementwise/activate.h>
+#include <minnow/tensor/cpu/elementwise/dense_copy.h>
 #include <minnow/tensor/cpu/isa/row_vectors.h>
-#include <minnow/tensor/cpu/winograd.h>
 
 // F(4 x 4, 3 x 3): y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A for tiles d of 6 x 6 and y of 4 x 4 elements, after Lavin and Gray
 // (2015).  The elementwise product, summed over the channels, is 36 matrix products.  The gradient of g is the transposed

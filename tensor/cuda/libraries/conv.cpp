@@ -6,8 +6,8 @@
 #include <minnow/tensor/cuda/libraries/conv_layout.h>
 #include <minnow/tensor/cuda/libraries/conv_plan.h>
 #include <minnow/tensor/cuda/libraries/dense_copy.h>
-#include <minnow/tensor/cuda_math.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/runtime/cuda_math.h>
 
 namespace minnow::cuda {
 namespace {

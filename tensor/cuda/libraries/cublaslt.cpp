@@ -11,9 +11,9 @@
 #include <minnow/tensor/cuda/runtime/context.h>
 #include <minnow/tensor/cuda/runtime/per_device.h>
 #include <minnow/tensor/cuda/runtime/status.h>
-#include <minnow/tensor/cuda_math.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/runtime/cuda_math.h>
 
 namespace minnow::cuda::cublaslt {
 namespace {

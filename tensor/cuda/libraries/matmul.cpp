@@ -5,10 +5,10 @@
 #include <minnow/tensor/cuda/libraries/dense_copy.h>
 #include <minnow/tensor/cuda/libraries/matmul_fallback.h>
 #include <minnow/tensor/cuda/libraries/matmul_layout.h>
-#include <minnow/tensor/cuda_math.h>
 #include <minnow/tensor/kernels/compute.h>
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/kernels/unary.h>
+#include <minnow/tensor/runtime/cuda_math.h>
 
 namespace minnow::cuda {
 namespace {

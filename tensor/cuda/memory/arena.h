@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 #include <minnow/tensor/cuda/memory/driver.h>
-#include <minnow/tensor/free_lists.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/runtime/free_lists.h>
 
 namespace minnow::cuda {
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <unordered_map>
 #include <vector>
-#include <minnow/tensor/allocator.h>
 #include <minnow/tensor/cuda/memory/arena.h>
 #include <minnow/tensor/cuda/memory/event_pool.h>
 #include <minnow/tensor/cuda/memory/memory_pool.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/runtime/allocator.h>
 
 namespace minnow::cuda {
 

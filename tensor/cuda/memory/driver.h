@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <minnow/tensor/internal.h>
-#include <minnow/tensor/stream.h>
+#include <minnow/tensor/runtime/stream.h>
 
 namespace minnow::cuda {
 

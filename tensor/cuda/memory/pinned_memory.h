@@ -4,9 +4,9 @@
 #include <mutex>
 #include <unordered_map>
 #include <vector>
-#include <minnow/tensor/allocator.h>
 #include <minnow/tensor/cuda/memory/event_pool.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/runtime/allocator.h>
 
 namespace minnow::cuda {
 

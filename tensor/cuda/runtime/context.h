@@ -8,7 +8,7 @@
 #include <minnow/tensor/cuda/memory/pinned_memory.h>
 #include <minnow/tensor/cuda/runtime/runtime_driver.h>
 #include <minnow/tensor/internal.h>
-#include <minnow/tensor/stream.h>
+#include <minnow/tensor/runtime/stream.h>
 
 namespace minnow::cuda {
 

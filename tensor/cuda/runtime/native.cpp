@@ -1,9 +1,9 @@
 #include <cuda_runtime_api.h>
 #include <minnow/tensor/backend/cuda_native.h>
-#include <minnow/tensor/capture_session.h>
 #include <minnow/tensor/cuda/memory/memory_pool.h>
 #include <minnow/tensor/cuda/runtime/call.h>
 #include <minnow/tensor/cuda/runtime/status.h>
+#include <minnow/tensor/runtime/capture_session.h>
 
 namespace minnow::cuda {
 

@@ -7,10 +7,10 @@
 #include <pthread.h>
 #include <string>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/capture_rules.h>
 #include <minnow/tensor/cuda/memory/memory_pool.h>
 #include <minnow/tensor/cuda/runtime/context.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/runtime/capture_rules.h>
 #include <minnow/tensor/text.h>
 
 namespace minnow::cuda {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <minnow/tensor/cuda/runtime/context.h>
-#include <minnow/tensor/stream.h>
+#include <minnow/tensor/runtime/stream.h>
 
 namespace minnow::cuda {
 

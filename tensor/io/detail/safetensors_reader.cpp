@@ -8,7 +8,6 @@
 #include <string>
 #include <unistd.h>
 #include <utility>
-#include <minnow/tensor/allocator.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/io/detail/checksum.h>
@@ -16,6 +15,7 @@
 #include <minnow/tensor/io/detail/open_header.h>
 #include <minnow/tensor/io/detail/shard_index.h>
 #include <minnow/tensor/raw/transfer.h>
+#include <minnow/tensor/runtime/allocator.h>
 
 namespace minnow::detail {
 

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <unordered_set>
 #include <utility>
-#include <minnow/tensor/allocator.h>
 #include <minnow/tensor/checked.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -18,6 +17,7 @@
 #include <minnow/tensor/io/detail/selection.h>
 #include <minnow/tensor/io/detail/zip.h>
 #include <minnow/tensor/raw/transfer.h>
+#include <minnow/tensor/runtime/allocator.h>
 
 namespace minnow::io::detail {
 namespace {

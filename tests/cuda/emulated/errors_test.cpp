@@ -8,9 +8,9 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/memory.h>
 #include <minnow/tensor/raw/transfer.h>
-#include <minnow/tensor/stream.h>
+#include <minnow/tensor/runtime/memory.h>
+#include <minnow/tensor/runtime/stream.h>
 
 #include "support/host_tensor.h"
 #include "support/thrown.h"

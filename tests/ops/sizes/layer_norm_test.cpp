@@ -1,5 +1,5 @@
 #include <minnow/autograd/engine.h>
-#include <minnow/ops/layer_norm.h>
+#include <minnow/ops/norms/layer_norm.h>
 #include <minnow/tensor/raw/view.h>
 
 #include "rows.h"

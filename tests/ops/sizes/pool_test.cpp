@@ -1,5 +1,5 @@
+#include <minnow/ops/convolution/pool.h>
 #include <minnow/ops/detail/pool.h>
-#include <minnow/ops/pool.h>
 #include <minnow/tensor/raw/reduce.h>
 #include <minnow/tensor/raw/view.h>
 

@@ -2,7 +2,7 @@
 #include <minnow/ops/detail/softmax.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/view.h>
-#include <minnow/tensor/stream.h>
+#include <minnow/tensor/runtime/stream.h>
 
 #include "rows.h"
 

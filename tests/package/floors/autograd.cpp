@@ -1,8 +1,8 @@
 // Tensors and gradients, without layers, optimizers and data.
 #include <cstdio>
 #include <minnow/autograd/engine.h>
-#include <minnow/ops/arithmetic.h>
-#include <minnow/ops/reduce.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 
 int main() {

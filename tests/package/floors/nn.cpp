@@ -1,6 +1,6 @@
 // Layers, without optimizers and data.
 #include <cstdio>
-#include <minnow/nn/linear.h>
+#include <minnow/nn/layers/linear.h>
 #include <minnow/tensor/create.h>
 
 int main() {

@@ -1,6 +1,6 @@
 // Optimizers, without layers and data.
 #include <cstdio>
-#include <minnow/ops/reduce.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/optim/optimizers.h>
 #include <minnow/tensor/create.h>
 

@@ -1,0 +1,116 @@
+#include <minnow/ops/reductions/distance.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+#include <minnow/ops/detail/operation.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/products/matmul.h>
+#include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/elementwise.h>
+
+namespace minnow {
+namespace {
+
+void require_same_floating_point(const BoundOperands<2>& op) {
+  if (!op[0].is_floating_point() || op[0].dtype() != op[1].dtype())
+    throw DTypeError(message("needs operands of one floating-point dtype", op, dtype_hint(op)));
+}
+
+/// Up to this number of rows the differences are computed, as in PyTorch.
+constexpr std::int64_t kFewRows = 25;
+
+Tensor differences(const Tensor& a, const Tensor& b) { return sub(a.unsqueeze(-2), b.unsqueeze(-3)); }
+
+/// The norms of all differences, with the rows of b side by side; on the CPU of as many rows of a at once as stay in
+/// its cache.
+Tensor norms(const Tensor& a, const Tensor& b, double p) {
+  constexpr std::int64_t kElements = 1 << 16;
+  const std::int64_t count = a.size(-2), batch = a.numel() / std::max<std::int64_t>(1, count),
+                     each = std::max(batch * b.size(-2), b.numel());  // differences with a row of a
+  const std::int64_t step =
+      a.device().is_cpu() ? std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(1, each)) : count;
+  const Tensor columns = b.mT().contiguous().unsqueeze(-3);
+  std::vector<Tensor> parts;
+  std::int64_t at = 0;
+  do {
+    const std::int64_t n = std::min(step, count - at);
+    parts.push_back(norm(sub(a.narrow(-2, at, n).unsqueeze(-1), columns), p, -2));
+    at += n;
+  } while (at < count);
+  return parts.size() == 1 ? parts[0] : cat(parts, -2);
+}
+
+Tensor euclidean(const Tensor& a, const Tensor& b) {
+  const NoGradGuard no_grad;
+  if (a.size(-2) <= kFewRows && b.size(-2) <= kFewRows) return norm(differences(a, b), 2, -1);
+  const Tensor squares = add(sum(square(a), -1, true), sum(square(b), -1).unsqueeze(-2));
+  return sqrt(clamp_min(sub(squares, matmul(a, b.mT()), 2), 0));
+}
+
+/// a: [..., P, M]  b: [..., R, M]  ratio: [..., P, R].  Σ over the rows of b: ratio (a - b).
+Tensor weighted_differences(const Tensor& a, const Tensor& b, const Tensor& ratio) {
+  return sub(mul(a, sum(ratio, -1, true)), matmul(ratio, b));
+}
+
+}  // namespace
+
+Tensor normalize(const In& x_, double p, const Dims& dims, double eps) {
+  const Operation op("normalize", x_.where, {kKept, kWide}, {{"x", *x_}});
+  const Tensor& x = op[0];
+  return div(x, clamp_min(norm(x, p, dims, true), eps));
+}
+
+Tensor cosine_similarity(const In& a_, const In& b_, int dim, double eps) {
+  const Operation op("cosine_similarity", a_.where, {kKept, kWide}, {{"a", *a_}, {"b", *b_}});
+  const Tensor &a = op[0], &b = op[1];
+  require_same_floating_point(op);
+  const Shape shape = raw::broadcast_shape(a, b);
+  // Halves in float32: in their own precision eps would be 0.
+  const DType dtype = a.dtype(), wide = is_half(dtype) ? DType::float32 : dtype;
+  const Tensor x = a.expand(shape).to(wide), y = b.expand(shape).to(wide);
+  // At least eps, with the gradient of the norm itself, as in PyTorch.
+  const auto length = [&](const Tensor& t) {
+    const Tensor n = norm(t, 2, dim);
+    return where(lt(n, eps), add(sub(n, n.detach()), eps), n);
+  };
+  return div(sum(mul(x, y), dim), mul(length(x), length(y))).to(dtype);
+}
+
+Tensor pairwise_distance(const In& a_, const In& b_, const PairwiseDistanceOptions& options) {
+  const Operation op("pairwise_distance", a_.where, {kKept, kWide}, {{"a", *a_}, {"b", *b_}});
+  const Tensor &a = op[0], &b = op[1];
+  require_same_floating_point(op);
+  if (a.dim() == 0 && b.dim() == 0)
+    throw ShapeError(message("a and b have no dimension", op, "they are vectors, or arrays of them"));
+  return norm(add(sub(a, b), options.eps), options.p, -1, options.keepdim);
+}
+
+Tensor cdist(const In& a_, const In& b_, double p) {
+  const Operation op("cdist", a_.where, kWide, {{"a", *a_}, {"b", *b_}});
+  const Tensor &a = op[0], &b = op[1];
+  require_same_floating_point(op);
+  if (!(p >= 0))
+    throw ValueError(message("p must be 0 or more, got " + std::to_string(p), op, "e.g. 1, 2 or kInfinity"));
+  if (a.dim() < 2 || b.dim() < 2 || a.shape()[-1] != b.shape()[-1])
+    throw ShapeError(message("the sizes do not match", op, "a: [..., P, M]  b: [..., R, M]"));
+  if (a.shape()[-1] == 0) return sum(differences(a, b), -1);
+  if (p != 2) return norms(a, b, p);
+  Tensor y = euclidean(a, b);
+  if (!op.records()) return y;
+  Saved output = Saved::output(y);
+  return op.record(std::move(y), [a = Saved(a), b = Saved(b), y = std::move(output)](const Tensor& g, Needs needs) {
+    const Tensor distance = y(), same = eq(distance, 0);
+    const Tensor ratio = where(same, 0.0, div(g, where(same, 1.0, distance)));
+    Gradients out(2);
+    if (needs[0]) out[0] = weighted_differences(a(), b(), ratio);
+    if (needs[1]) out[1] = weighted_differences(b(), a(), ratio.mT());
+    return out;
+  });
+}
+
+}  // namespace minnow

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <minnow/tensor/backend/calls/call.h>
+
+namespace minnow::detail::calls {
+
+/// The first k elements of each row in ascending (or descending) order, and where they were; with `only_last` the k-th alone.
+/// Equal elements keep their order; NaN is the largest.  x: [rows, n]  values, indices (int64): [rows, k], k from 1 to n; contiguous.
+struct Sort {
+  static constexpr const char* kName = "sort";
+  const View& x;
+  const View& values;
+  const View& indices;
+  bool descending, only_last;
+};
+
+/// indices = how many elements of its row of `sorted` are less than each value (`right`: less or equal); for NaN all.
+/// sorted: [rows, n], or [1, n] for all rows  values, indices (int64): [rows, m]; all contiguous, sorted and values of
+/// one dtype: float32, float64 or int64.
+struct SearchSorted {
+  static constexpr const char* kName = "searchsorted";
+  const View& sorted;
+  const View& values;
+  const View& indices;
+  bool right;
+};
+
+/// out[b] = the sum of the rows of weight at index[b].  weight: [rows, d]  index: int64 [B, L], L at
+/// least 1  out: [B, d]; contiguous, float32 or float64.
+struct EmbeddingBag {
+  static constexpr const char* kName = "embedding_bag";
+  static constexpr const char* kHostOnly = "bags in one call";
+  using Result = Outcome;
+  const View &weight, &index, &out;
+};
+
+// Indexing along dim.  index: int64.
+
+/// out[..., i, ...] = x[..., index[..., i, ...], ...]; index has out's shape.
+struct Gather {
+  static constexpr const char* kName = "gather";
+  using Result = Outcome;
+  const View& x;
+  const View& index;
+  const View& out;
+  int dim;
+};
+
+/// out[..., index[..., i, ...], ...] += x[..., i, ...], or another `op` than adding, in the order of i.
+struct ScatterAdd {
+  static constexpr const char* kName = "scatter_add";
+  using Result = Outcome;
+  const View& x;
+  const View& index;
+  const View& out;
+  int dim;
+  ScatterOp op = ScatterOp::add;
+};
+
+/// out = the slices of x along dim at the indices of index [n].  Negative indices are out of range.
+struct IndexSelect {
+  static constexpr const char* kName = "index_select";
+  using Result = Outcome;
+  const View& x;
+  const View& index;
+  const View& out;
+  int dim;
+};
+
+/// Adds the slices of x to those of out at the indices of index, in a fixed order, or combines them by another `op`.
+struct IndexAdd {
+  static constexpr const char* kName = "index_add";
+  using Result = Outcome;
+  const View& x;
+  const View& index;
+  const View& out;
+  int dim;
+  ScatterOp op = ScatterOp::add;
+};
+
+}  // namespace minnow::detail::calls

@@ -1,7 +1,0 @@
-#include <minnow/tensor/calling_thread.h>
-
-namespace minnow::detail {
-
-constinit thread_local CallingThread calling_thread;
-
-}  // namespace minnow::detail

@@ -1,0 +1,422 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/runtime/parallel.h>
+#include <minnow/tensor/dtype_switch.h>
+#include <minnow/tensor/internal.h>
+#include <minnow/tensor/runtime/allocator.h>
+
+namespace minnow::cpu {
+namespace {
+
+/// Memory from the allocator, which caches it, for the length of a call.
+class Room {
+ public:
+  explicit Room(std::size_t bytes) : bytes_(bytes), data_(cpu_allocator().allocate(bytes)) {}
+  ~Room() { cpu_allocator().deallocate(data_, bytes_); }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+
+  template <class T> T* as() const { return static_cast<T*>(data_); }
+
+ private:
+  std::size_t bytes_;
+  void* data_;
+};
+
+template <class T> using KeyOf = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+template <class T> inline constexpr int kKeyBits = static_cast<int>(8 * sizeof(T));
+
+/// A number that is ordered as x is: equal elements have equal keys, and NaN the largest.
+template <class T> KeyOf<T> key_of(T x) {
+  using Key = KeyOf<T>;
+  constexpr Key kSign = Key{1} << (kKeyBits<T> - 1),
+                kAll = static_cast<Key>(~Key{0}) >> (8 * sizeof(Key) - kKeyBits<T>);
+  if constexpr (std::is_integral_v<T>) {
+    if constexpr (std::is_signed_v<T>) return (static_cast<Key>(x) & kAll) ^ kSign;
+    else return static_cast<Key>(x);
+  } else {
+    Key bits = 0;
+    if constexpr (sizeof(T) == 2) bits = x.bits;
+    else bits = std::bit_cast<Key>(x);
+    constexpr Key kInfinity = std::is_same_v<T, double>      ? static_cast<Key>(0x7ff0000000000000u)
+                              : std::is_same_v<T, float>     ? Key{0x7f800000u}
+                              : std::is_same_v<T, float16_t> ? Key{0x7c00u}
+                                                             : Key{0x7f80u};
+    const Key magnitude = bits & ~kSign;
+    const Key ordered = (bits & kSign) != 0 ? ~bits & kAll : bits | kSign;
+    return magnitude > kInfinity ? kAll : magnitude == 0 ? kSign : ordered;
+  }
+}
+
+/// The keys of a row; of a descending order their complements.
+template <class T> struct Row {
+  using Key = KeyOf<T>;
+  const T* x;
+  std::int64_t n;
+  Key flip;
+
+  Key key(std::int64_t i) const { return key_of(x[i]) ^ flip; }
+  /// Whether one of `count` elements from i on may have a key below that of element `other`: false is certain.
+  bool may_be_below(std::int64_t i, std::int64_t count, std::int64_t other) const {
+    int some = 0;
+    if constexpr (std::is_floating_point_v<T>) {  // comparing numbers is faster than making their keys
+      const T limit = x[other];
+      if (limit != limit) return true;
+      if (flip == 0) {
+        for (std::int64_t j = 0; j < count; ++j) some |= static_cast<int>(x[i + j] < limit);
+      } else {
+        for (std::int64_t j = 0; j < count; ++j) some |= static_cast<int>(!(x[i + j] <= limit));
+      }
+    } else {
+      const Key limit = key(other);
+      for (std::int64_t j = 0; j < count; ++j) some |= static_cast<int>(key(i + j) < limit);
+    }
+    return some != 0;
+  }
+};
+
+/// An element by its key and its place, which decides between equal keys.
+template <class Key> struct Entry;
+template <> struct Entry<std::uint32_t> {
+  std::uint64_t both;
+  Entry() = default;
+  Entry(std::uint32_t key, std::uint32_t at) : both(std::uint64_t{key} << 32 | at) {}
+  std::uint32_t key() const { return static_cast<std::uint32_t>(both >> 32); }
+  std::uint32_t at() const { return static_cast<std::uint32_t>(both); }
+  bool operator<(const Entry& other) const { return both < other.both; }
+};
+template <> struct Entry<std::uint64_t> {
+  std::uint64_t key_;
+  std::uint32_t at_;
+  Entry() = default;
+  Entry(std::uint64_t key, std::uint32_t at) : key_(key), at_(at) {}
+  std::uint64_t key() const { return key_; }
+  std::uint32_t at() const { return at_; }
+  bool operator<(const Entry& other) const { return key_ != other.key_ ? key_ < other.key_ : at_ < other.at_; }
+};
+
+constexpr int kDigitBits = 11, kDigits = 1 << kDigitBits;
+constexpr int kShortDigitBits = 8;
+constexpr std::int64_t kComparedRow = 160;  // up to this length comparing is faster than counting
+constexpr std::int64_t kShortRow = 4096;    // up to this length fewer counters pay
+constexpr std::int64_t kFew = 8;            // up to this part of a short row a heap is faster
+constexpr std::int64_t kLongRow = 1 << 16;  // from this length on a row alone is worth several threads
+
+/// Sorts entries by their keys' bits, a digit of `bits` bits at a time from the lowest; `other` has the same size.
+/// Returns the array with the result.
+template <int bits, class E> E* radix_sort(E* from, E* other, std::int64_t n, int key_bits) {
+  constexpr std::size_t kSize = std::size_t{1} << bits;
+  for (int shift = 0; shift < key_bits; shift += bits) {
+    std::uint32_t counts[kSize] = {};
+    const auto digit = [shift](const E& e) { return static_cast<std::size_t>(e.key() >> shift) & (kSize - 1); };
+    for (std::int64_t i = 0; i < n; ++i) ++counts[digit(from[i])];
+    if (counts[digit(from[0])] == static_cast<std::uint32_t>(n)) continue;  // the digit is the same in all
+    std::uint32_t sum = 0;
+    for (std::uint32_t& c : counts) sum += std::exchange(c, sum);
+    for (std::int64_t i = 0; i < n; ++i) other[counts[digit(from[i])]++] = from[i];
+    std::swap(from, other);
+  }
+  return from;
+}
+
+template <class E> E* sort_entries(E* entries, E* other, std::int64_t n, int key_bits) {
+  if (n <= kComparedRow) {
+    std::sort(entries, entries + n);
+    return entries;
+  }
+  if (n <= kShortRow) return radix_sort<kShortDigitBits>(entries, other, n, key_bits);
+  return radix_sort<kDigitBits>(entries, other, n, key_bits);
+}
+
+/// The same for a long row, by several threads: each counts and moves the entries of its part of the row.
+template <class E> E* sort_in_parts(E* from, E* other, std::int64_t n, int key_bits) {
+  const int parts = num_threads();
+  const Room room(sizeof(std::uint32_t) * kDigits * static_cast<std::size_t>(parts));
+  auto* const counts = room.as<std::uint32_t>();
+  for (int shift = 0; shift < key_bits; shift += kDigitBits) {
+    const auto digit = [shift](const E& e) { return static_cast<std::size_t>(e.key() >> shift) & (kDigits - 1); };
+    const auto each_part = [&](const auto& f) {
+      parallel_loop(parts, parts, [&](std::int64_t p) { f(counts + p * kDigits, n * p / parts, n * (p + 1) / parts); });
+    };
+    each_part([&](std::uint32_t* count, std::int64_t begin, std::int64_t end) {
+      std::fill_n(count, kDigits, 0u);
+      for (std::int64_t i = begin; i < end; ++i) ++count[digit(from[i])];
+    });
+    std::uint32_t sum = 0;
+    bool same = false;
+    for (int d = 0; d < kDigits; ++d) {
+      const std::uint32_t before = sum;
+      for (int p = 0; p < parts; ++p) sum += std::exchange(counts[p * kDigits + d], sum);
+      same = same || sum - before == static_cast<std::uint32_t>(n);
+    }
+    if (same) continue;
+    each_part([&](std::uint32_t* to, std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) other[to[digit(from[i])]++] = from[i];
+    });
+    std::swap(from, other);
+  }
+  return from;
+}
+
+/// Puts the `k` smallest of the entries [begin, end) of a row to `to`, which has room for several times k, and returns how
+/// many there are.  What is larger than the k-th so far is passed over.
+template <class T, class E>
+std::int64_t select(const Row<T>& row, std::int64_t begin, std::int64_t end, std::int64_t k, std::int64_t capacity,
+                    E* to) {
+  constexpr std::int64_t kStretch = 16, kInserted = 16;
+  std::int64_t count = 0;
+  KeyOf<T> limit{};
+  std::int64_t limit_at = -1;  // from 0 on there are k entries up to this one
+  const auto put = [&](std::int64_t i) {
+    const KeyOf<T> key = row.key(i);
+    const E entry(key, static_cast<std::uint32_t>(i));
+    if (k <= kInserted) {  // few are kept in order
+      if (limit_at >= 0 && key >= limit) return;
+      std::int64_t at = count < k ? count++ : k - 1;
+      for (; at > 0 && entry < to[at - 1]; --at) to[at] = to[at - 1];
+      to[at] = entry;
+      if (count == k) limit = to[k - 1].key(), limit_at = to[k - 1].at();
+      return;
+    }
+    to[count] = entry;  // without a branch
+    count += static_cast<std::int64_t>((limit_at < 0) | (key < limit));
+    if (count < capacity) return;
+    std::nth_element(to, to + k - 1, to + count);
+    limit = to[k - 1].key(), limit_at = to[k - 1].at(), count = k;
+  };
+  std::int64_t i = begin;
+  for (; i + kStretch <= end; i += kStretch) {
+    if (limit_at >= 0 && !row.may_be_below(i, kStretch, limit_at)) continue;
+    for (std::int64_t j = 0; j < kStretch; ++j) put(i + j);
+  }
+  for (; i < end; ++i) put(i);
+  if (count <= k) return count;
+  std::nth_element(to, to + k - 1, to + count);
+  return k;
+}
+
+/// Puts the k-th entry of a long row to its place in `to`: it is among those that share the upper digit of its key.
+template <class T, class E> void put_kth(const Row<T>& row, std::int64_t k, E* to) {
+  constexpr int kShift = std::max(0, kKeyBits<T> - kDigitBits);
+  const auto digit = [&](std::int64_t i) { return static_cast<std::size_t>(row.key(i) >> kShift); };
+  std::uint32_t counts[2][kDigits] = {};  // of neighbors apart: an equal digit would wait for the last
+  for (std::int64_t i = 0; i < row.n; ++i) ++counts[i % 2][digit(i)];
+  std::size_t d = 0;
+  std::int64_t left = k;
+  for (; left > counts[0][d] + counts[1][d]; ++d) left -= counts[0][d] + counts[1][d];
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < row.n; ++i) {
+    to[count] = E(row.key(i), static_cast<std::uint32_t>(i));
+    count += digit(i) == d ? 1 : 0;
+  }
+  std::nth_element(to, to + left - 1, to + count);
+  to[k - 1] = to[left - 1];
+}
+
+/// Room for the candidates of select().
+std::int64_t capacity_for(std::int64_t k) { return std::max<std::int64_t>(4 * k, 24); }
+/// Whether to select the first k of n, and not to sort all.
+bool selects(std::int64_t n, std::int64_t k) { return n > kComparedRow && capacity_for(k) <= n / 4; }
+
+template <class T, class E>
+void write(const calls::Sort& args, const Row<T>& row, const E* entries, std::int64_t r, std::int64_t begin,
+           std::int64_t end) {
+  const std::int64_t k = args.values.shape()[1];
+  T* const values = static_cast<T*>(args.values.raw_data()) + r * k;
+  auto* const indices = static_cast<std::int64_t*>(args.indices.raw_data()) + r * k;
+  for (std::int64_t i = begin; i < end; ++i) {
+    indices[i] = entries[i].at();
+    values[i] = row.x[entries[i].at()];
+  }
+}
+
+/// Rows of 2^32 elements and more.
+template <class T> void sort_indices(const calls::Sort& args, const Row<T>& row, std::int64_t r) {
+  const Room room(sizeof(std::int64_t) * static_cast<std::size_t>(row.n));
+  auto* const at = room.as<std::int64_t>();
+  std::iota(at, at + row.n, std::int64_t{0});
+  std::stable_sort(at, at + row.n, [&](std::int64_t a, std::int64_t b) { return row.key(a) < row.key(b); });
+  const std::int64_t k = args.values.shape()[1];
+  for (std::int64_t i = 0; i < k; ++i) {
+    static_cast<std::int64_t*>(args.indices.raw_data())[r * k + i] = at[i];
+    static_cast<T*>(args.values.raw_data())[r * k + i] = row.x[at[i]];
+  }
+}
+
+/// The entries of a long row that the first k are among, by the upper digit of their keys.
+template <class T> struct Leading {
+  static constexpr int kShift = std::max(0, kKeyBits<T> - kDigitBits);
+  const Row<T>& row;
+  int parts;
+  Room starts;                 // of each part
+  std::size_t last = kDigits;  // the last digit among them
+  std::int64_t count = 0;
+
+  Leading(const Row<T>& of, std::int64_t k, int threads)
+      : row(of), parts(threads), starts(sizeof(std::int64_t) * static_cast<std::size_t>(threads)) {
+    auto* const start = starts.template as<std::int64_t>();
+    for (int p = 0; p < parts; ++p) start[p] = begin(p);
+    count = row.n;
+    if (k == row.n) return;
+    const Room room(sizeof(std::uint32_t) * kDigits * static_cast<std::size_t>(parts));
+    auto* const counts = room.as<std::uint32_t>();
+    parallel_loop(parts, parts, [&](std::int64_t p) {
+      std::uint32_t* const own = counts + p * kDigits;
+      std::fill_n(own, kDigits, 0u);
+      for (std::int64_t i = begin(p); i < begin(p + 1); ++i) ++own[digit(row.key(i))];
+    });
+    std::fill_n(start, parts, std::int64_t{0});
+    for (count = 0, last = 0; last < kDigits; ++last) {
+      for (int p = 0; p < parts; ++p) {
+        const std::int64_t some = counts[static_cast<std::size_t>(p) * kDigits + last];
+        start[p] += some, count += some;
+      }
+      if (count >= k) break;
+    }
+    std::int64_t sum = 0;
+    for (int p = 0; p < parts; ++p) sum += std::exchange(start[p], sum);
+  }
+
+  /// Writes them in the order of the row.
+  void put(Entry<KeyOf<T>>* to) const {
+    parallel_loop(parts, parts, [&](std::int64_t p) {
+      std::int64_t at = starts.template as<std::int64_t>()[p];
+      for (std::int64_t i = begin(p); i < begin(p + 1); ++i) {
+        const KeyOf<T> key = row.key(i);
+        if (digit(key) <= last) to[at++] = Entry<KeyOf<T>>(key, static_cast<std::uint32_t>(i));
+      }
+    });
+  }
+
+ private:
+  std::int64_t begin(std::int64_t part) const { return row.n * part / parts; }
+  static std::size_t digit(KeyOf<T> key) { return static_cast<std::size_t>(key >> kShift); }
+};
+
+/// A row by all threads.
+template <class T> void sort_long_row(const calls::Sort& args, const Row<T>& row, std::int64_t r) {
+  using E = Entry<KeyOf<T>>;
+  const std::int64_t k = args.values.shape()[1], n = row.n;
+  const int threads = num_threads();
+  const ThreadLimit limit(threads);
+  if (selects(n, k * threads)) {
+    const std::int64_t capacity = capacity_for(k);
+    const Room room(sizeof(E) * static_cast<std::size_t>(capacity * threads + k * threads));
+    E* const all = room.as<E>();
+    const Room counts(sizeof(std::int64_t) * static_cast<std::size_t>(threads));
+    parallel_loop(threads, threads, [&](std::int64_t t) {
+      counts.as<std::int64_t>()[t] =
+          select(row, n * t / threads, n * (t + 1) / threads, k, capacity, all + t * capacity);
+    });
+    std::int64_t found = 0;
+    for (int t = 0; t < threads; ++t) {
+      const std::int64_t count = counts.as<std::int64_t>()[t];
+      std::memmove(static_cast<void*>(all + found), all + t * capacity, sizeof(E) * static_cast<std::size_t>(count));
+      found += count;
+    }
+    std::sort(all, all + found);  // not in the order of the row: digits would not be enough
+    return write(args, row, all, r, 0, k);
+  }
+  const Leading<T> leading(row, k, threads);
+  const Room room(2 * sizeof(E) * static_cast<std::size_t>(leading.count));
+  E* const entries = room.as<E>();
+  leading.put(entries);
+  const E* const sorted = sort_in_parts(entries, entries + leading.count, leading.count, kKeyBits<T>);
+  parallel_blocks(k, 8192, k * 16,
+                  [&](std::int64_t begin, std::int64_t end) { write(args, row, sorted, r, begin, end); });
+}
+
+template <class T> void run(const calls::Sort& args) {
+  using E = Entry<KeyOf<T>>;
+  const std::int64_t rows = args.x.shape()[0], n = args.x.shape()[1], k = args.values.shape()[1];
+  const KeyOf<T> flip = !args.descending    ? KeyOf<T>{0}
+                        : kKeyBits<T> >= 32 ? static_cast<KeyOf<T>>(~KeyOf<T>{0})
+                                            : static_cast<KeyOf<T>>((KeyOf<T>{1} << (kKeyBits<T> % 32)) - 1);
+  const auto row = [&](std::int64_t r) { return Row<T>{static_cast<const T*>(args.x.raw_data()) + r * n, n, flip}; };
+  const int threads = in_parallel() ? 1 : num_threads();
+  if (n > std::int64_t{0xffffffff}) {
+    for (std::int64_t r = 0; r < rows; ++r) sort_indices(args, row(r), r);
+    return;
+  }
+  if (threads > 1 && n >= kLongRow && !args.only_last && rows < 2 * threads) {
+    for (std::int64_t r = 0; r < rows; ++r) sort_long_row(args, row(r), r);
+    return;
+  }
+  const bool some = selects(n, k);
+  const std::int64_t capacity = some ? capacity_for(k) : n;
+  const Room room(2 * sizeof(E) * static_cast<std::size_t>(capacity * threads));
+  const ThreadLimit limit(threads);
+  parallel_for(rows, 8 * args.x.nbytes(), [&](std::int64_t r) {
+    E* const entries = room.as<E>() + 2 * capacity * (threads == 1 ? 0 : thread_number());
+    const Row<T> from = row(r);
+    if (args.only_last && !some && n >= kDigits) {
+      put_kth(from, k, entries);
+      return write(args, from, entries, r, k - 1, k);
+    }
+    std::int64_t count = n;
+    if (some) count = select(from, 0, n, k, capacity, entries);
+    else
+      for (std::int64_t i = 0; i < n; ++i) entries[i] = E(from.key(i), static_cast<std::uint32_t>(i));
+    if (args.only_last) {
+      std::nth_element(entries, entries + k - 1, entries + count);
+      return write(args, from, entries, r, k - 1, k);
+    }
+    if (kFew * k <= count && n <= kShortRow) {
+      std::partial_sort(entries, entries + k, entries + count);
+      return write(args, from, entries, r, 0, k);
+    }
+    if (some || (k < count && n <= kComparedRow)) {  // no longer in the order of the row: digits would not be enough
+      std::nth_element(entries, entries + k - 1, entries + count);
+      std::sort(entries, entries + k);
+      return write(args, from, entries, r, 0, k);
+    }
+    write(args, from, sort_entries(entries, entries + capacity, count, kKeyBits<T>), r, 0, k);
+  });
+}
+
+template <class T> void search(const calls::SearchSorted& args) {
+  const View &sorted = args.sorted, &values = args.values;
+  const std::int64_t n = sorted.shape()[1], m = values.shape()[1], stride = sorted.shape()[0] == 1 ? 0 : n;
+  const auto* const from = static_cast<const T*>(sorted.raw_data());
+  const auto* const x = static_cast<const T*>(values.raw_data());
+  const bool right = args.right;
+  auto* const out = static_cast<std::int64_t*>(args.indices.raw_data());
+  parallel_blocks(values.numel(), 1024, 8 * values.nbytes(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T value = x[i];
+      const T* row = stride ? from + i / m * stride : from;
+      const T* at = row;
+      for (std::int64_t left = n; left > 0;) {  // all elements before `at` are less; without a branch
+        const std::int64_t half = left / 2;
+        const bool less = right ? !(at[half] > value) : !(at[half] >= value);
+        const std::int64_t all = -static_cast<std::int64_t>(less);
+        at += (half + 1) & all;
+        left = half + ((left - half - 1 - half) & all);
+      }
+      out[i] = at - row;
+    }
+  });
+}
+
+}  // namespace
+
+template <> void execute(const calls::Sort& args) {
+  dtype_switch(args.x.dtype(), [&]<class T>() {
+    if constexpr (std::is_same_v<T, bool>) run<std::uint8_t>(args);
+    else run<T>(args);
+  });
+}
+
+template <> void execute(const calls::SearchSorted& args) {
+  switch (args.values.dtype()) {
+    case DType::float32: return search<float>(args);
+    case DType::float64: return search<double>(args);
+    default: return search<std::int64_t>(args);
+  }
+}
+
+}  // namespace minnow::cpu

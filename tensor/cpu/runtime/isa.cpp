@@ -1,0 +1,89 @@
+#include <minnow/tensor/cpu/runtime/isa.h>
+
+#include <atomic>
+#include <minnow/tensor/internal.h>
+
+namespace minnow::cpu {
+
+// Defined by the files in isa/, each compiled for each instruction set.
+namespace baseline {
+template <class Family> void install_loops(Kernels& k);
+}
+namespace avx2 {
+template <class Family> void install_loops(Kernels& k);
+}
+namespace avx512 {
+template <class Family> void install_loops(Kernels& k);
+}
+
+namespace {
+
+/// Installs the loops of an instruction set over those of the narrower ones.  Not instantiated for other processors than
+/// x86-64, where they do not exist.
+template <bool X86, class... F> void install(Isa isa, Kernels& k, kernels::List<F...>) {
+  (baseline::install_loops<F>(k), ...);
+  if constexpr (X86) {
+    if (isa != Isa::kBaseline) (avx2::install_loops<F>(k), ...);
+    if (isa == Isa::kAvx512) (avx512::install_loops<F>(k), ...);
+  }
+}
+
+template <bool X86> bool supported(Isa isa) {
+  if constexpr (X86) {
+    // __builtin_cpu_supports also checks that the operating system saves the registers.
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (isa == Isa::kAvx2) return avx2;
+    if (isa == Isa::kAvx512) {
+      return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    }
+  }
+  return isa == Isa::kBaseline;
+}
+
+constexpr bool kX86 = MINNOW_ISA_X86 != 0;
+
+struct Tables {
+  Kernels of[kIsas] = {};
+
+  /// The functions that fill a table are compiled with its instructions, so only supported ones are called.
+  Tables() {
+    for (int i = 0; i < kIsas; ++i) {
+      const Isa isa = static_cast<Isa>(i);
+      if (supported<kX86>(isa)) install<kX86>(isa, of[i], LoopFamilies{});
+    }
+  }
+};
+
+const Tables& tables() {
+  static const auto* all = new Tables();  // never destroyed: destructors of globals may call operations
+  return *all;
+}
+
+std::atomic<const Kernels*> current{nullptr};
+
+const Kernels& choose() {
+  for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kBaseline}) {
+    if (use_isa(isa)) break;
+  }
+  return *current.load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+bool isa_supported(Isa isa) { return supported<kX86>(isa); }
+
+const Kernels& loops() {
+  const Kernels* k = current.load(std::memory_order_acquire);
+  return k != nullptr ? *k : choose();
+}
+
+bool use_isa(Isa isa) {
+  if (!isa_supported(isa)) return false;
+  current.store(&tables().of[static_cast<int>(isa)], std::memory_order_release);
+  return true;
+}
+
+Isa current_isa() { return static_cast<Isa>(&loops() - tables().of); }
+
+}  // namespace minnow::cpu

@@ -1,0 +1,222 @@
+#include <minnow/tensor/cpu/runtime/team.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <omp.h>
+#include <pthread.h>
+#include <thread>
+#include <utility>
+#include <vector>
+#include <minnow/tensor/cpu/runtime/spin_wait.h>
+
+namespace minnow::cpu {
+namespace {
+
+/// The state of a thread in a loop.
+struct LoopState {
+  int number = 0;
+  bool inside = false;
+  int limit = std::numeric_limits<int>::max();
+};
+thread_local LoopState loop_state;
+
+/// The number of forks so far.  A forked child has no helpers, and must not wait for those of its parent.
+std::atomic<int>& forks() {
+  static auto* count = [] {
+    pthread_atfork(nullptr, nullptr, [] { forks().fetch_add(1, std::memory_order_relaxed); });
+    return new std::atomic<int>(0);
+  }();
+  return *count;
+}
+
+constexpr std::int64_t kCacheLine = 64;
+constexpr std::int64_t kPiecesPerShare = 8;  // a thread takes one of them at a time
+
+struct alignas(kCacheLine) Share {
+  std::atomic<std::int64_t> next{0};
+  std::int64_t end = 0, step = 1;
+};
+
+/// The helpers of one thread.  A loop is open while there may be work left; a helper that wakes too late finds it
+/// closed, and the thread that began it waits only for helpers that are in it.
+class Team {
+ public:
+  Team() : forks_(forks().load(std::memory_order_relaxed)), shares_(1) {}
+  ~Team() {
+    for (auto& helper : helpers_) {
+      helper->go.store(kEnd, std::memory_order_release);
+      helper->go.notify_one();
+    }
+    for (auto& helper : helpers_) helper->thread.join();
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  bool from_before_a_fork() const { return forks_ != forks().load(std::memory_order_relaxed); }
+
+  void run(std::int64_t n, int threads, LoopBody body, const void* object) {
+    grow(threads);
+    threads_ = std::min(threads, static_cast<int>(helpers_.size()) + 1);
+    body_ = body;
+    object_ = object;
+    for (std::int64_t i = 0; i < threads_; ++i) {
+      Share& share = shares_[static_cast<std::size_t>(i)];
+      const std::int64_t begin = n / threads_ * i + std::min(i, n % threads_);
+      share.end = begin + n / threads_ + (i < n % threads_ ? 1 : 0);
+      share.step = (share.end - begin + kPiecesPerShare - 1) / kPiecesPerShare;
+      share.next.store(begin, std::memory_order_relaxed);
+    }
+    inside_.store(kOpen, std::memory_order_release);
+    if (++loop_ == kEnd) loop_ = 1;
+    for (std::size_t i = 0; i + 1 < static_cast<std::size_t>(threads_); ++i) {
+      helpers_[i]->go.store(loop_, std::memory_order_release);
+      helpers_[i]->go.notify_one();
+    }
+    work(0);
+    inside_.fetch_and(~kOpen, std::memory_order_acq_rel);
+    patience_.wait([&] { return inside_.load(std::memory_order_acquire) == 0; },
+                   [&] {
+                     const std::uint32_t others = inside_.load(std::memory_order_acquire);
+                     if (others != 0) inside_.wait(others, std::memory_order_acquire);
+                   });
+    if (failed_.load(std::memory_order_relaxed)) {
+      failed_.store(false, std::memory_order_relaxed);
+      std::rethrow_exception(std::exchange(failure_, nullptr));
+    }
+  }
+
+ private:
+  struct alignas(kCacheLine) Helper {
+    std::atomic<std::uint32_t> go{0};  // the last loop that it was woken for
+    std::thread thread;
+  };
+  static constexpr std::uint32_t kOpen = 1u << 31, kEnd = std::numeric_limits<std::uint32_t>::max();
+
+  /// Starts as many helpers as the system allows; after a failure it does not try again for a while.
+  void grow(int threads) {
+    const auto want = static_cast<std::size_t>(threads) - 1;
+    if (helpers_.size() >= want) return;
+    if (refused_ > 0) {
+      --refused_;
+      return;
+    }
+    constexpr int kLoopsToWait = 1000;
+    try {
+      if (shares_.size() < want + 1) shares_ = std::vector<Share>(want + 1);
+      helpers_.reserve(want);
+      while (helpers_.size() < want) {
+        auto helper = std::make_unique<Helper>();
+        helper->thread =
+            std::thread([this, own = helper.get(), i = static_cast<int>(helpers_.size()) + 1] { help(*own, i); });
+        helpers_.push_back(std::move(helper));
+      }
+    } catch (const std::exception&) { refused_ = kLoopsToWait; }  // no more threads, or no memory for one
+  }
+
+  void help(Helper& own, int number) {
+    omp_set_num_threads(1);  // this thread's setting, which oneDNN obeys
+    loop_state.number = number;
+    std::uint32_t seen = 0;
+    SpinWait patience;
+    for (;;) {
+      patience.wait([&] { return own.go.load(std::memory_order_acquire) != seen; },
+                    [&] { own.go.wait(seen, std::memory_order_acquire); });
+      seen = own.go.load(std::memory_order_acquire);
+      if (seen == kEnd) return;
+      if (!enter()) continue;
+      if (number < threads_) work(number);  // otherwise this is a later loop, with fewer threads
+      if (inside_.fetch_sub(1, std::memory_order_acq_rel) == 1) inside_.notify_one();
+    }
+  }
+
+  bool enter() {
+    std::uint32_t now = inside_.load(std::memory_order_relaxed);
+    while ((now & kOpen) != 0)
+      if (inside_.compare_exchange_weak(now, now + 1, std::memory_order_acq_rel, std::memory_order_relaxed))
+        return true;
+    return false;
+  }
+
+  void work(int number) noexcept {
+    loop_state.inside = true;
+    try {
+      for (int k = 0; k < threads_; ++k) finish(shares_[static_cast<std::size_t>((number + k) % threads_)]);
+    } catch (...) {
+      if (!failed_.exchange(true, std::memory_order_acq_rel)) failure_ = std::current_exception();
+    }
+    loop_state.inside = false;
+  }
+
+  void finish(Share& share) {
+    while (share.next.load(std::memory_order_relaxed) < share.end) {
+      if (failed_.load(std::memory_order_relaxed)) return;
+      const std::int64_t begin = share.next.fetch_add(share.step, std::memory_order_relaxed);
+      if (begin < share.end) body_(object_, begin, std::min(share.end, begin + share.step));
+    }
+  }
+
+  const int forks_;
+  std::vector<std::unique_ptr<Helper>> helpers_;
+  std::vector<Share> shares_;
+  int refused_ = 0;
+  std::uint32_t loop_ = 0;
+  SpinWait patience_;
+
+  // The loop.  Written by the thread that begins it, while no helper is in it.
+  LoopBody body_ = nullptr;
+  const void* object_ = nullptr;
+  int threads_ = 1;
+  std::exception_ptr failure_;
+  std::atomic<bool> failed_{false};
+  alignas(kCacheLine) std::atomic<std::uint32_t> inside_{0};  // helpers in the loop, and kOpen
+};
+
+thread_local bool thread_is_ending = false;  // its helpers are destroyed
+
+struct OwnTeam {
+  ~OwnTeam() {
+    thread_is_ending = true;
+    drop_after_fork();
+  }
+  /// After a fork the helpers do not exist, so they can be neither woken nor joined.
+  void drop_after_fork() {
+    if (team && team->from_before_a_fork()) lost = team.release();
+  }
+  std::unique_ptr<Team> team;
+  static inline Team* lost = nullptr;  // still reachable, for leak checkers
+};
+
+/// nullptr if there is no memory for it.
+Team* own_team() noexcept {
+  if (thread_is_ending) return nullptr;
+  thread_local OwnTeam own;
+  own.drop_after_fork();
+  try {
+    if (!own.team) own.team = std::make_unique<Team>();
+  } catch (const std::exception&) {}
+  return own.team.get();
+}
+
+}  // namespace
+
+int thread_number() { return loop_state.number; }
+
+bool in_parallel() { return loop_state.inside || omp_in_parallel() != 0; }
+
+void run_on_team(std::int64_t n, int threads, LoopBody body, const void* object) {
+  threads = static_cast<int>(std::min<std::int64_t>(n, std::min(threads, loop_state.limit)));
+  Team* team = threads <= 1 || in_parallel() ? nullptr : own_team();
+  if (team == nullptr) {
+    if (n > 0) body(object, 0, n);
+    return;
+  }
+  team->run(n, threads, body, object);
+}
+
+ThreadLimit::ThreadLimit(int threads) : before_(loop_state.limit) { loop_state.limit = std::min(before_, threads); }
+ThreadLimit::~ThreadLimit() { loop_state.limit = before_; }
+
+}  // namespace minnow::cpu
