@@ -5,10 +5,8 @@
 #include <string>
 #include <utility>
 #include <minnow/ops/detail/operation.h>
-#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
-#include <minnow/ops/indexing/masked.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/ops/reductions/scan.h>
 #include <minnow/tensor/create.h>
@@ -20,8 +18,8 @@
 namespace minnow {
 namespace {
 
-/// The first k elements along dim, which is counted from the front; `only_last`: the k-th of them.  Not recorded.
-Ordered first_of(const In& x, int dim, std::int64_t k, bool descending, bool only_last = false) {
+/// The first k elements along dim, which is counted from the front, or one of them, whose size there is 1.  Not recorded.
+Ordered first_of(const In& x, int dim, std::int64_t k, bool descending, SortPick pick = SortPick::first) {
   Backend& backend = dispatch({{"self", *x}});
   if (x->dim() == 0) {
     const Ordered one = first_of(raw::reshape(x, {1}), 0, k, descending);
@@ -32,15 +30,15 @@ Ordered first_of(const In& x, int dim, std::int64_t k, bool descending, bool onl
   const Tensor lines = raw::contiguous(dim == last ? *x : raw::transpose(x, dim, last));
   Shape shape = lines.shape();
   const std::int64_t n = shape[last];
-  shape[last] = k;
+  const std::int64_t taken = shape[last] = pick == SortPick::first ? k : 1;
   const Tensor values = raw::new_result(shape, x->dtype(), x->device());
   const Tensor indices = raw::new_result(shape, DType::int64, x->device());
   if (values.numel()) {
-    const std::int64_t rows = values.numel() / k;
+    const std::int64_t rows = values.numel() / taken;
     const auto matrix = [rows](const Tensor& t, std::int64_t columns) {
       return View(t.storage(), t.dtype(), {rows, columns}, {columns, 1}, t.storage_offset());
     };
-    backend.run(calls::Sort{matrix(lines, n), matrix(values, k), matrix(indices, k), descending, only_last});
+    backend.run(calls::Sort{matrix(lines, n), matrix(values, taken), matrix(indices, taken), k, descending, pick});
   }
   if (dim == last) return {values, indices};
   return {raw::transpose(values, dim, last), raw::transpose(indices, dim, last)};
@@ -70,11 +68,11 @@ void require_elements(const In& x, int dim) {
                              "there is nothing to choose from"));
 }
 
-/// The last of the first k elements, with size 1 along dim.
-Ordered last_of(const In& x, int dim, std::int64_t k) {
-  const Ordered first = first_of(x, dim, k, false, true);
-  if (x->dim() == 0) return first;
-  return {first.values.narrow(dim, k - 1, 1), first.indices.narrow(dim, k - 1, 1)};
+/// The element that `pick` takes, of a dim with elements.
+Ordered middle(const char* name, const In& x, int dim, bool keepdim, SortPick pick) {
+  dim = raw::wrap_dim(x, dim);
+  require_elements(x, dim);
+  return single(name, first_of(x, dim, (size_along(x, dim) + 1) / 2, false, pick), x, dim, keepdim);
 }
 
 }  // namespace
@@ -109,47 +107,28 @@ Ordered kthvalue(const In& x, std::int64_t k, int dim, bool keepdim) {
   if (k < 1 || k > size_along(x, dim))
     throw ValueError(message("k must be in [1, " + std::to_string(size_along(x, dim)) + "], got " + std::to_string(k),
                              {{"self", *x}}, "1 is the smallest element"));
-  return single("kthvalue", last_of(x, dim, k), x, dim, keepdim);
+  return single("kthvalue", first_of(x, dim, k, false, SortPick::kth), x, dim, keepdim);
 }
 
 Ordered median(const In& x, int dim, bool keepdim) {
   const CallSite site("median", x.where);
-  dim = raw::wrap_dim(x, dim);
-  require_elements(x, dim);
-  Ordered found = last_of(x, dim, (size_along(x, dim) + 1) / 2);
-  if (x->is_floating_point()) {
-    const MinMax largest = max(x->detach(), dim, true);  // NaN if there is one
-    const Tensor none = isnan(largest.values);
-    found = {where(none, largest.values, found.values), where(none, largest.indices, found.indices)};
-  }
-  return single("median", found, x, dim, keepdim);
+  return middle("median", x, dim, keepdim, SortPick::median);
 }
 
 Ordered nanmedian(const In& x, int dim, bool keepdim) {
   const CallSite site("nanmedian", x.where);
-  dim = raw::wrap_dim(x, dim);
-  require_elements(x, dim);
-  if (!x->is_floating_point() || x->dim() == 0) return median(x, dim, keepdim);
-  const Ordered sorted = first_of(x, dim, size_along(x, dim), false);  // NaN comes last
-  const Tensor numbers = sum(logical_not(isnan(sorted.values)), dim, true);
-  const Tensor middle = floor_divide(sub(clamp_min(numbers, 1), 1), 2);
-  return single("nanmedian", {gather(sorted.values, dim, middle), gather(sorted.indices, dim, middle)}, x, dim,
-                keepdim);
+  return middle("nanmedian", x, dim, keepdim, SortPick::nanmedian);
 }
 
 namespace {
 
 /// Of all elements, whose equal ones share the gradient.
-Tensor median_of_all(const char* name, const In& x, bool skip_nan) {
+Tensor median_of_all(const char* name, const In& x, SortPick pick) {
   x->require_defined();
   const Tensor elements = x->detach().reshape({-1});
   if (elements.numel() == 0 && x->is_floating_point())
     return full({}, std::numeric_limits<double>::quiet_NaN(), {x->dtype(), x->device()});
-  Tensor y;
-  if (skip_nan && x->is_floating_point())
-    if (const Tensor numbers = masked_select(elements, logical_not(isnan(elements))); numbers.numel())
-      y = last_of(numbers, 0, (numbers.numel() + 1) / 2).values.squeeze(0);
-  if (!y.defined()) y = median(elements, 0, false).values;
+  const Tensor y = middle(name, elements, 0, false, pick).values;
   return record(name, y, {x}, [x = Saved(*x), y = y.detach()](const Tensor& g) {
     const Tensor value = x();
     Tensor share;
@@ -166,12 +145,12 @@ Tensor median_of_all(const char* name, const In& x, bool skip_nan) {
 
 Tensor median(const In& x) {
   const CallSite site("median", x.where);
-  return median_of_all("median", x, false);
+  return median_of_all("median", x, SortPick::median);
 }
 
 Tensor nanmedian(const In& x) {
   const CallSite site("nanmedian", x.where);
-  return median_of_all("nanmedian", x, true);
+  return median_of_all("nanmedian", x, SortPick::nanmedian);
 }
 
 Tensor quantile(const In& x_, double q, std::optional<int> dim, bool keepdim) {
@@ -200,18 +179,7 @@ Ordered mode(const In& x, int dim, bool keepdim) {
   const CallSite site("mode", x.where);
   dim = raw::wrap_dim(x, dim);
   require_elements(x, dim);
-  const std::int64_t n = size_along(x, dim);
-  const Ordered sorted = first_of(x, dim, n, false);
-  if (x->dim() == 0) return single("mode", sorted, x, dim, keepdim);
-  const Tensor later = sorted.values.narrow(dim, 1, n - 1), earlier = sorted.values.narrow(dim, 0, n - 1);
-  Shape along = Shape::filled(x->dim(), 1), one = x->shape();
-  along[dim] = n, one[dim] = 1;
-  const Tensor place = arange(n, {DType::int64, x->device()}).reshape(along);
-  const Tensor begins = cat({ones(one, {DType::bool_, x->device()}), ne(later, earlier)}, dim);
-  // How many elements equal to this one come before it, in order.
-  const Tensor length = place - cummax(where(begins, place, 0), dim).values;
-  const Tensor longest = argmax(length, dim, true);
-  return single("mode", {gather(sorted.values, dim, longest), gather(sorted.indices, dim, longest)}, x, dim, keepdim);
+  return single("mode", first_of(x, dim, size_along(x, dim), false, SortPick::mode), x, dim, keepdim);
 }
 
 }  // namespace minnow

@@ -35,6 +35,10 @@ enum class ScanOp : std::uint8_t { sum, prod, logsumexp, max, min, recurrence };
 /// of several).
 enum class ScatterOp : std::uint8_t { add, multiply, max, min, assign };
 
+/// What is taken of a row in order: its first k elements, or one of them: the k-th, the lower one in the middle (the first NaN
+/// if there is one), that of the elements that are not NaN, or the last of the first of the longest runs of equal ones.
+enum class SortPick : std::uint8_t { first, kth, median, nanmedian, mode };
+
 // Parameters that several calls share.  Dilation 1 means none; backends translate to the conventions of their
 // libraries.
 

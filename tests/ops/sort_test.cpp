@@ -165,6 +165,40 @@ TEST(SortSizes, AgreeWithTheStandardLibrary) {
     }
 }
 
+/// Of rows of several lengths with equal elements and NaN, by counting.
+TEST_P(Sort, TakesOneElementOfEachRow) {
+  manual_seed(2);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const std::int64_t n : {1, 2, 5, 64, 170, 2500, 70000}) {
+    Tensor x = randint(-20, 20, {3, n}).to(float32);
+    x = cat({x, where(lt(rand(x.shape()), 0.6), nan, x), full({1, n}, nan)}, 0);
+    const Tensor there = x.to(device());
+    const Tensor median = there.median(1).values.cpu(), skipped = there.nanmedian(1).values.cpu();
+    const Ordered mode = there.mode(1);
+    for (std::int64_t r = 0; r < x.size(0); ++r) {
+      std::vector<float> row = x.select(0, r).to_vector<float>(), numbers;
+      std::copy_if(row.begin(), row.end(), std::back_inserter(numbers), [](float v) { return v == v; });
+      std::sort(numbers.begin(), numbers.end());
+      const auto m = static_cast<std::ptrdiff_t>(numbers.size());
+      const auto at = [](const Tensor& t, std::int64_t i) { return t.select(0, i).item<float>(); };
+      if (m == 0) {
+        for (const Tensor& t : {median, skipped, mode.values.cpu()}) EXPECT_TRUE(std::isnan(at(t, r))) << n;
+        continue;
+      }
+      EXPECT_EQ(at(skipped, r), numbers[static_cast<std::size_t>((m - 1) / 2)]) << n;
+      if (m == n) EXPECT_EQ(at(median, r), at(skipped, r)) << n;
+      else EXPECT_TRUE(std::isnan(at(median, r))) << n;
+      float most = numbers[0];
+      const auto count = [&](float v) { return std::count(numbers.begin(), numbers.end(), v); };
+      for (float v = -20; v < 20; ++v)
+        if (count(v) > count(most)) most = v;
+      EXPECT_EQ(at(mode.values.cpu(), r), most) << n;
+      const auto last = std::find(row.rbegin(), row.rend(), most);
+      EXPECT_EQ(mode.indices.cpu().select(0, r).item<std::int64_t>(), row.rend() - last - 1) << n;
+    }
+  }
+}
+
 /// Columns of a matrix with few different elements, on each device.
 TEST_P(Sort, OfManyRowsKeepsTheOrderOfEqualElements) {
   manual_seed(1);

@@ -4,14 +4,17 @@
 
 namespace minnow::detail::calls {
 
-/// The first k elements of each row in ascending (or descending) order, and where they were; with `only_last` the k-th alone.
-/// Equal elements keep their order; NaN is the largest.  x: [rows, n]  values, indices (int64): [rows, k], k from 1 to n; contiguous.
+/// What `pick` takes of each row in ascending (or descending, of the first k) order, and where it was.  Equal elements keep
+/// their order; NaN is the largest.  x: [rows, n]  values, indices (int64): [rows, k], or of one element [rows, 1]; k from 1 to n.
+/// Contiguous.
 struct Sort {
   static constexpr const char* kName = "sort";
   const View& x;
   const View& values;
   const View& indices;
-  bool descending, only_last;
+  std::int64_t k;
+  bool descending;
+  SortPick pick;
 };
 
 /// indices = how many elements of its row of `sorted` are less than each value (`right`: less or equal); for NaN all.

@@ -30,11 +30,14 @@ class Room {
 template <class T> using KeyOf = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 template <class T> inline constexpr int kKeyBits = static_cast<int>(8 * sizeof(T));
 
+/// The key of NaN.
+template <class T>
+inline constexpr KeyOf<T> kLargestKey = static_cast<KeyOf<T>>(~KeyOf<T>{0}) >> (8 * sizeof(KeyOf<T>) - kKeyBits<T>);
+
 /// A number that is ordered as x is: equal elements have equal keys, and NaN the largest.
 template <class T> KeyOf<T> key_of(T x) {
   using Key = KeyOf<T>;
-  constexpr Key kSign = Key{1} << (kKeyBits<T> - 1),
-                kAll = static_cast<Key>(~Key{0}) >> (8 * sizeof(Key) - kKeyBits<T>);
+  constexpr Key kSign = Key{1} << (kKeyBits<T> - 1), kAll = kLargestKey<T>;
   if constexpr (std::is_integral_v<T>) {
     if constexpr (std::is_signed_v<T>) return (static_cast<Key>(x) & kAll) ^ kSign;
     else return static_cast<Key>(x);
@@ -60,6 +63,18 @@ template <class T> struct Row {
   Key flip;
 
   Key key(std::int64_t i) const { return key_of(x[i]) ^ flip; }
+  /// How many elements are not NaN.
+  std::int64_t numbers() const {
+    if constexpr (std::is_integral_v<T>) return n;
+    if constexpr (std::is_floating_point_v<T>) {  // by vectors, which is seldom not enough
+      int some = 0;
+      for (std::int64_t i = 0; i < n; ++i) some |= static_cast<int>(x[i] != x[i]);
+      if (some == 0) return n;
+    }
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < n; ++i) count += static_cast<std::int64_t>(key_of(x[i]) != kLargestKey<T>);
+    return count;
+  }
   /// Whether one of `count` elements from i on may have a key below that of element `other`: false is certain.
   bool may_be_below(std::int64_t i, std::int64_t count, std::int64_t other) const {
     int some = 0;
@@ -222,6 +237,25 @@ std::int64_t capacity_for(std::int64_t k) { return std::max<std::int64_t>(4 * k,
 /// Whether to select the first k of n, and not to sort all.
 bool selects(std::int64_t n, std::int64_t k) { return n > kComparedRow && capacity_for(k) <= n / 4; }
 
+/// k, or where in order, counted from 1, the median is.
+template <class T> std::int64_t kth(const calls::Sort& args, const Row<T>& row) {
+  if (args.pick != SortPick::median && args.pick != SortPick::nanmedian) return args.k;
+  const std::int64_t numbers = row.numbers();
+  return args.pick == SortPick::median && numbers < row.n ? numbers + 1 : (std::max<std::int64_t>(numbers, 1) + 1) / 2;
+}
+
+/// Where the one element that is picked is among all in order, whose keys are key(i); 0 to take the first.
+template <class T, class F> std::int64_t place(const calls::Sort& args, const Row<T>& row, const F& key) {
+  if (args.pick == SortPick::first) return 0;
+  if (args.pick != SortPick::mode) return kth(args, row) - 1;
+  std::int64_t begin = 0, longest = 0, last = 0;
+  for (std::int64_t i = 1, n = row.numbers(); i < n; ++i) {
+    if (key(i) != key(begin)) begin = i;
+    if (i - begin > longest) longest = i - begin, last = i;
+  }
+  return last;
+}
+
 template <class T, class E>
 void write(const calls::Sort& args, const Row<T>& row, const E* entries, std::int64_t r, std::int64_t begin,
            std::int64_t end) {
@@ -240,10 +274,11 @@ template <class T> void sort_indices(const calls::Sort& args, const Row<T>& row,
   auto* const at = room.as<std::int64_t>();
   std::iota(at, at + row.n, std::int64_t{0});
   std::stable_sort(at, at + row.n, [&](std::int64_t a, std::int64_t b) { return row.key(a) < row.key(b); });
-  const std::int64_t k = args.values.shape()[1];
+  const std::int64_t k = args.values.shape()[1],
+                     first = place(args, row, [&](std::int64_t i) { return row.key(at[i]); });
   for (std::int64_t i = 0; i < k; ++i) {
-    static_cast<std::int64_t*>(args.indices.raw_data())[r * k + i] = at[i];
-    static_cast<T*>(args.values.raw_data())[r * k + i] = row.x[at[i]];
+    static_cast<std::int64_t*>(args.indices.raw_data())[r * k + i] = at[first + i];
+    static_cast<T*>(args.values.raw_data())[r * k + i] = row.x[at[first + i]];
   }
 }
 
@@ -300,7 +335,7 @@ template <class T> struct Leading {
 /// A row by all threads.
 template <class T> void sort_long_row(const calls::Sort& args, const Row<T>& row, std::int64_t r) {
   using E = Entry<KeyOf<T>>;
-  const std::int64_t k = args.values.shape()[1], n = row.n;
+  const std::int64_t k = args.k, n = row.n, taken = args.values.shape()[1];
   const int threads = num_threads();
   const ThreadLimit limit(threads);
   if (selects(n, k * threads)) {
@@ -326,13 +361,15 @@ template <class T> void sort_long_row(const calls::Sort& args, const Row<T>& row
   E* const entries = room.as<E>();
   leading.put(entries);
   const E* const sorted = sort_in_parts(entries, entries + leading.count, leading.count, kKeyBits<T>);
-  parallel_blocks(k, 8192, k * 16,
-                  [&](std::int64_t begin, std::int64_t end) { write(args, row, sorted, r, begin, end); });
+  const E* const first = sorted + place(args, row, [&](std::int64_t i) { return sorted[i].key(); });
+  parallel_blocks(taken, 8192, taken * 16,
+                  [&](std::int64_t begin, std::int64_t end) { write(args, row, first, r, begin, end); });
 }
 
 template <class T> void run(const calls::Sort& args) {
   using E = Entry<KeyOf<T>>;
-  const std::int64_t rows = args.x.shape()[0], n = args.x.shape()[1], k = args.values.shape()[1];
+  const std::int64_t rows = args.x.shape()[0], n = args.x.shape()[1];
+  const bool all = args.pick == SortPick::first || args.pick == SortPick::mode;
   const KeyOf<T> flip = !args.descending    ? KeyOf<T>{0}
                         : kKeyBits<T> >= 32 ? static_cast<KeyOf<T>>(~KeyOf<T>{0})
                                             : static_cast<KeyOf<T>>((KeyOf<T>{1} << (kKeyBits<T> % 32)) - 1);
@@ -342,28 +379,29 @@ template <class T> void run(const calls::Sort& args) {
     for (std::int64_t r = 0; r < rows; ++r) sort_indices(args, row(r), r);
     return;
   }
-  if (threads > 1 && n >= kLongRow && !args.only_last && rows < 2 * threads) {
+  if (threads > 1 && n >= kLongRow && all && rows < 2 * threads) {
     for (std::int64_t r = 0; r < rows; ++r) sort_long_row(args, row(r), r);
     return;
   }
-  const bool some = selects(n, k);
-  const std::int64_t capacity = some ? capacity_for(k) : n;
+  const bool some = selects(n, args.k);
+  const std::int64_t capacity = some ? capacity_for(args.k) : n;
   const Room room(2 * sizeof(E) * static_cast<std::size_t>(capacity * threads));
   const ThreadLimit limit(threads);
   parallel_for(rows, 8 * args.x.nbytes(), [&](std::int64_t r) {
     E* const entries = room.as<E>() + 2 * capacity * (threads == 1 ? 0 : thread_number());
     const Row<T> from = row(r);
-    if (args.only_last && !some && n >= kDigits) {
+    const std::int64_t k = kth(args, from);
+    if (!all && !some && n >= kDigits) {
       put_kth(from, k, entries);
-      return write(args, from, entries, r, k - 1, k);
+      return write(args, from, entries + k - 1, r, 0, 1);
     }
     std::int64_t count = n;
     if (some) count = select(from, 0, n, k, capacity, entries);
     else
       for (std::int64_t i = 0; i < n; ++i) entries[i] = E(from.key(i), static_cast<std::uint32_t>(i));
-    if (args.only_last) {
+    if (!all) {
       std::nth_element(entries, entries + k - 1, entries + count);
-      return write(args, from, entries, r, k - 1, k);
+      return write(args, from, entries + k - 1, r, 0, 1);
     }
     if (kFew * k <= count && n <= kShortRow) {
       std::partial_sort(entries, entries + k, entries + count);
@@ -374,7 +412,9 @@ template <class T> void run(const calls::Sort& args) {
       std::sort(entries, entries + k);
       return write(args, from, entries, r, 0, k);
     }
-    write(args, from, sort_entries(entries, entries + capacity, count, kKeyBits<T>), r, 0, k);
+    const E* const sorted = sort_entries(entries, entries + capacity, count, kKeyBits<T>);
+    write(args, from, sorted + place(args, from, [&](std::int64_t i) { return sorted[i].key(); }), r, 0,
+          args.values.shape()[1]);
   });
 }
 

@@ -59,6 +59,46 @@ __global__ void row_kernel(std::uint32_t* keys, const std::uint32_t* places, Ele
     keys[i] = static_cast<std::uint32_t>(places[i] / e.n);
 }
 
+/// The first of [0, n) from which on `after` is true, or n.
+template <class F> __device__ __forceinline__ std::int64_t bisect(std::int64_t n, const F& after) {
+  std::int64_t begin = 0, end = n;
+  while (begin < end) {
+    const std::int64_t middle = begin + (end - begin) / 2;
+    if (after(middle)) end = middle;
+    else begin = middle + 1;
+  }
+  return begin;
+}
+
+/// The element of each row that `pick` takes, from the places in order: a block for a row.
+template <class T>
+__global__ void pick_one_kernel(const T* __restrict__ x, const std::uint32_t* __restrict__ places, T* values,
+                                std::int64_t* indices, std::int64_t k, std::int64_t rows, SortPick pick, Elements e) {
+  __shared__ unsigned long long longest;  // the length of a run - 1, and how many elements are behind its last
+  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+    const std::uint32_t* const at = places + row * e.n;
+    if (threadIdx.x == 0) longest = 0;
+    __syncthreads();
+    for (std::int64_t i = threadIdx.x; pick == SortPick::mode && i < e.n; i += blockDim.x) {
+      const T last = x[at[i]];
+      const std::int64_t run = i - bisect(i, [&](std::int64_t j) { return x[at[j]] == last; });
+      atomicMax(&longest, static_cast<unsigned long long>(run) << 32 | static_cast<unsigned long long>(e.n - 1 - i));
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      const std::int64_t numbers = bisect(e.n, [&](std::int64_t j) { return x[at[j]] != x[at[j]]; });
+      const std::int64_t middle = numbers == 0 ? 0 : (numbers - 1) / 2;
+      const std::int64_t place = pick == SortPick::kth    ? k - 1
+                                 : pick == SortPick::mode ? e.n - 1 - static_cast<std::uint32_t>(longest)
+                                 : pick == SortPick::nanmedian || numbers == e.n ? middle
+                                                                                 : numbers;
+      values[row] = x[at[place]];
+      indices[row] = at[place] - row * e.n;
+    }
+    __syncthreads();
+  }
+}
+
 /// The first k elements of each row, from the places in order.
 template <class T>
 __global__ void pick_kernel(const T* __restrict__ x, const std::uint32_t* __restrict__ places, T* values,
@@ -74,7 +114,7 @@ __global__ void pick_kernel(const T* __restrict__ x, const std::uint32_t* __rest
 /// Rows that are sorted at once: of all elements by their keys, and then by their rows.
 template <class T>
 void sort_rows(const Call& call, const T* x, T* values, std::int64_t* indices, std::int64_t rows, std::int64_t k,
-               const Elements& e) {
+               SortPick pick, const Elements& e) {
   const auto n = static_cast<std::size_t>(e.count);
   const Scratch memory(call, 4 * n * sizeof(std::uint32_t));
   std::uint32_t* const first = memory.as<std::uint32_t>();
@@ -97,20 +137,25 @@ void sort_rows(const Call& call, const T* x, T* values, std::int64_t* indices, s
     launch(call, row_kernel, blocks, kThreads, pairs.keys, pairs.values, e);
     sort(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows - 1))));
   }
-  launch(call, pick_kernel<T>, blocks_for(rows * k), kThreads, x, pairs.values, values, indices, k, rows * k, e);
+  if (pick != SortPick::first)
+    launch(call, pick_one_kernel<T>, blocks_for(rows * kThreads), kThreads, x, pairs.values, values, indices, k, rows,
+           pick, e);
+  else launch(call, pick_kernel<T>, blocks_for(rows * k), kThreads, x, pairs.values, values, indices, k, rows * k, e);
 }
 
 template <class T> void run(const calls::Sort& args) {
   const Call call(args);
-  const std::int64_t rows = args.x.shape()[0], n = args.x.shape()[1], k = args.values.shape()[1];
+  const std::int64_t rows = args.x.shape()[0], n = args.x.shape()[1], taken = args.values.shape()[1];
   constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
   if (n > kMost)
     throw BackendError("sort: a row of 2^31 elements or more cannot be sorted on a GPU\nsort it on the cpu");
   const std::int64_t some = std::min(rows, kMost / n);
   for (std::int64_t r = 0; r < rows; r += some) {
     const std::int64_t count = std::min(some, rows - r);
-    sort_rows(call, static_cast<const T*>(args.x.raw_data()) + r * n, static_cast<T*>(args.values.raw_data()) + r * k,
-              static_cast<std::int64_t*>(args.indices.raw_data()) + r * k, count, k, {n, count * n, args.descending});
+    sort_rows(call, static_cast<const T*>(args.x.raw_data()) + r * n,
+              static_cast<T*>(args.values.raw_data()) + r * taken,
+              static_cast<std::int64_t*>(args.indices.raw_data()) + r * taken, count, args.k, args.pick,
+              {n, count * n, args.descending});
   }
 }
 
@@ -122,14 +167,7 @@ __global__ void search_kernel(const T* __restrict__ sorted, const T* __restrict_
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
     const T value = values[i];
     const T* const row = sorted + i / m * stride;
-    std::int64_t begin = 0, end = n;
-    while (begin < end) {  // all elements before `begin` are less
-      const std::int64_t middle = begin + (end - begin) / 2;
-      const bool less = right ? !(row[middle] > value) : !(row[middle] >= value);
-      if (less) begin = middle + 1;
-      else end = middle;
-    }
-    indices[i] = begin;
+    indices[i] = bisect(n, [&](std::int64_t j) { return right ? row[j] > value : row[j] >= value; });
   }
 }
 
