@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 #include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/runtime/onednn.h>
 #include <minnow/tensor/cpu/runtime/parallel.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/internal.h>
@@ -12,20 +13,7 @@
 namespace minnow::cpu {
 namespace {
 
-/// Memory from the allocator, which caches it, for the length of a call.
-class Room {
- public:
-  explicit Room(std::size_t bytes) : bytes_(bytes), data_(cpu_allocator().allocate(bytes)) {}
-  ~Room() { cpu_allocator().deallocate(data_, bytes_); }
-  Room(const Room&) = delete;
-  Room& operator=(const Room&) = delete;
-
-  template <class T> T* as() const { return static_cast<T*>(data_); }
-
- private:
-  std::size_t bytes_;
-  void* data_;
-};
+using onednn::Buffer;
 
 template <class T> using KeyOf = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 template <class T> inline constexpr int kKeyBits = static_cast<int>(8 * sizeof(T));
@@ -150,8 +138,8 @@ template <class E> E* sort_entries(E* entries, E* other, std::int64_t n, int key
 /// The same for a long row, by several threads: each counts and moves the entries of its part of the row.
 template <class E> E* sort_in_parts(E* from, E* other, std::int64_t n, int key_bits) {
   const int parts = num_threads();
-  const Room room(sizeof(std::uint32_t) * kDigits * static_cast<std::size_t>(parts));
-  auto* const counts = room.as<std::uint32_t>();
+  const Buffer room(sizeof(std::uint32_t) * kDigits * static_cast<std::size_t>(parts));
+  auto* const counts = static_cast<std::uint32_t*>(room.data());
   for (int shift = 0; shift < key_bits; shift += kDigitBits) {
     const auto digit = [shift](const E& e) { return static_cast<std::size_t>(e.key() >> shift) & (kDigits - 1); };
     const auto each_part = [&](const auto& f) {
@@ -214,22 +202,24 @@ std::int64_t select(const Row<T>& row, std::int64_t begin, std::int64_t end, std
   return k;
 }
 
-/// Puts the k-th entry of a long row to its place in `to`: it is among those that share the upper digit of its key.
-template <class T, class E> void put_kth(const Row<T>& row, std::int64_t k, E* to) {
+/// The k-th entry of a long row: it is among those that share the upper digit of its key.  `to` has room for twice the row.
+template <class T, class E> const E* kth_entry(const Row<T>& row, std::int64_t k, E* to) {
   constexpr int kShift = std::max(0, kKeyBits<T> - kDigitBits);
-  const auto digit = [&](std::int64_t i) { return static_cast<std::size_t>(row.key(i) >> kShift); };
+  auto* const keys = reinterpret_cast<KeyOf<T>*>(to + row.n);
+  auto* const places = reinterpret_cast<std::uint32_t*>(keys + row.n);
+  for (std::int64_t i = 0; i < row.n; ++i) keys[i] = row.key(i);  // by vectors
   std::uint32_t counts[2][kDigits] = {};  // of neighbors apart: an equal digit would wait for the last
-  for (std::int64_t i = 0; i < row.n; ++i) ++counts[i % 2][digit(i)];
+  for (std::int64_t i = 0; i < row.n; ++i) ++counts[i % 2][keys[i] >> kShift];
   std::size_t d = 0;
-  std::int64_t left = k;
+  std::int64_t left = k, count = 0;
   for (; left > counts[0][d] + counts[1][d]; ++d) left -= counts[0][d] + counts[1][d];
-  std::int64_t count = 0;
   for (std::int64_t i = 0; i < row.n; ++i) {
-    to[count] = E(row.key(i), static_cast<std::uint32_t>(i));
-    count += digit(i) == d ? 1 : 0;
+    places[count] = static_cast<std::uint32_t>(i);
+    count += keys[i] >> kShift == d ? 1 : 0;
   }
+  for (std::int64_t i = 0; i < count; ++i) to[i] = E(keys[places[i]], places[i]);
   std::nth_element(to, to + left - 1, to + count);
-  to[k - 1] = to[left - 1];
+  return to + left - 1;
 }
 
 /// Room for the candidates of select().
@@ -270,8 +260,8 @@ void write(const calls::Sort& args, const Row<T>& row, const E* entries, std::in
 
 /// Rows of 2^32 elements and more.
 template <class T> void sort_indices(const calls::Sort& args, const Row<T>& row, std::int64_t r) {
-  const Room room(sizeof(std::int64_t) * static_cast<std::size_t>(row.n));
-  auto* const at = room.as<std::int64_t>();
+  const Buffer room(sizeof(std::int64_t) * static_cast<std::size_t>(row.n));
+  auto* const at = static_cast<std::int64_t*>(room.data());
   std::iota(at, at + row.n, std::int64_t{0});
   std::stable_sort(at, at + row.n, [&](std::int64_t a, std::int64_t b) { return row.key(a) < row.key(b); });
   const std::int64_t k = args.values.shape()[1],
@@ -287,18 +277,18 @@ template <class T> struct Leading {
   static constexpr int kShift = std::max(0, kKeyBits<T> - kDigitBits);
   const Row<T>& row;
   int parts;
-  Room starts;                 // of each part
+  Buffer starts;               // of each part
   std::size_t last = kDigits;  // the last digit among them
   std::int64_t count = 0;
 
   Leading(const Row<T>& of, std::int64_t k, int threads)
       : row(of), parts(threads), starts(sizeof(std::int64_t) * static_cast<std::size_t>(threads)) {
-    auto* const start = starts.template as<std::int64_t>();
+    auto* const start = static_cast<std::int64_t*>(starts.data());
     for (int p = 0; p < parts; ++p) start[p] = begin(p);
     count = row.n;
     if (k == row.n) return;
-    const Room room(sizeof(std::uint32_t) * kDigits * static_cast<std::size_t>(parts));
-    auto* const counts = room.as<std::uint32_t>();
+    const Buffer room(sizeof(std::uint32_t) * kDigits * static_cast<std::size_t>(parts));
+    auto* const counts = static_cast<std::uint32_t*>(room.data());
     parallel_loop(parts, parts, [&](std::int64_t p) {
       std::uint32_t* const own = counts + p * kDigits;
       std::fill_n(own, kDigits, 0u);
@@ -319,7 +309,7 @@ template <class T> struct Leading {
   /// Writes them in the order of the row.
   void put(Entry<KeyOf<T>>* to) const {
     parallel_loop(parts, parts, [&](std::int64_t p) {
-      std::int64_t at = starts.template as<std::int64_t>()[p];
+      std::int64_t at = static_cast<std::int64_t*>(starts.data())[p];
       for (std::int64_t i = begin(p); i < begin(p + 1); ++i) {
         const KeyOf<T> key = row.key(i);
         if (digit(key) <= last) to[at++] = Entry<KeyOf<T>>(key, static_cast<std::uint32_t>(i));
@@ -340,16 +330,16 @@ template <class T> void sort_long_row(const calls::Sort& args, const Row<T>& row
   const ThreadLimit limit(threads);
   if (selects(n, k * threads)) {
     const std::int64_t capacity = capacity_for(k);
-    const Room room(sizeof(E) * static_cast<std::size_t>(capacity * threads + k * threads));
-    E* const all = room.as<E>();
-    const Room counts(sizeof(std::int64_t) * static_cast<std::size_t>(threads));
+    const Buffer room(sizeof(E) * static_cast<std::size_t>(capacity * threads + k * threads));
+    E* const all = static_cast<E*>(room.data());
+    const Buffer counts(sizeof(std::int64_t) * static_cast<std::size_t>(threads));
     parallel_loop(threads, threads, [&](std::int64_t t) {
-      counts.as<std::int64_t>()[t] =
+      static_cast<std::int64_t*>(counts.data())[t] =
           select(row, n * t / threads, n * (t + 1) / threads, k, capacity, all + t * capacity);
     });
     std::int64_t found = 0;
     for (int t = 0; t < threads; ++t) {
-      const std::int64_t count = counts.as<std::int64_t>()[t];
+      const std::int64_t count = static_cast<std::int64_t*>(counts.data())[t];
       std::memmove(static_cast<void*>(all + found), all + t * capacity, sizeof(E) * static_cast<std::size_t>(count));
       found += count;
     }
@@ -357,8 +347,8 @@ template <class T> void sort_long_row(const calls::Sort& args, const Row<T>& row
     return write(args, row, all, r, 0, k);
   }
   const Leading<T> leading(row, k, threads);
-  const Room room(2 * sizeof(E) * static_cast<std::size_t>(leading.count));
-  E* const entries = room.as<E>();
+  const Buffer room(2 * sizeof(E) * static_cast<std::size_t>(leading.count));
+  E* const entries = static_cast<E*>(room.data());
   leading.put(entries);
   const E* const sorted = sort_in_parts(entries, entries + leading.count, leading.count, kKeyBits<T>);
   const E* const first = sorted + place(args, row, [&](std::int64_t i) { return sorted[i].key(); });
@@ -385,16 +375,13 @@ template <class T> void run(const calls::Sort& args) {
   }
   const bool some = selects(n, args.k);
   const std::int64_t capacity = some ? capacity_for(args.k) : n;
-  const Room room(2 * sizeof(E) * static_cast<std::size_t>(capacity * threads));
+  const Buffer room(2 * sizeof(E) * static_cast<std::size_t>(capacity * threads));
   const ThreadLimit limit(threads);
   parallel_for(rows, 8 * args.x.nbytes(), [&](std::int64_t r) {
-    E* const entries = room.as<E>() + 2 * capacity * (threads == 1 ? 0 : thread_number());
+    E* const entries = static_cast<E*>(room.data()) + 2 * capacity * (threads == 1 ? 0 : thread_number());
     const Row<T> from = row(r);
     const std::int64_t k = kth(args, from);
-    if (!all && !some && n >= kDigits) {
-      put_kth(from, k, entries);
-      return write(args, from, entries + k - 1, r, 0, 1);
-    }
+    if (!all && !some && n >= kDigits) return write(args, from, kth_entry(from, k, entries), r, 0, 1);
     std::int64_t count = n;
     if (some) count = select(from, 0, n, k, capacity, entries);
     else
