@@ -111,11 +111,18 @@ constexpr std::int64_t kLongRow = 1 << 16;  // from this length on a row alone i
 
 /// Sorts entries by their keys' bits, a digit of `bits` bits at a time from the lowest; `other` has the same size.
 /// Returns the array with the result.
-template <int bits, class E> E* radix_sort(E* from, E* other, std::int64_t n, int key_bits) {
+template <class T, int bits, class E> E* radix_sort(E* from, E* other, std::int64_t n) {
   constexpr std::size_t kSize = std::size_t{1} << bits;
+  KeyOf<T> low = 0;
+  int key_bits = kKeyBits<T>;
+  if constexpr (std::is_integral_v<T> && sizeof(T) >= 4) {  // of both signs all digits differ, but few of distances
+    KeyOf<T> high = low = from[0].key();
+    for (std::int64_t i = 1; i < n; ++i) low = std::min(low, from[i].key()), high = std::max(high, from[i].key());
+    key_bits = static_cast<int>(std::bit_width(high - low));
+  }
   for (int shift = 0; shift < key_bits; shift += bits) {
     std::uint32_t counts[kSize] = {};
-    const auto digit = [shift](const E& e) { return static_cast<std::size_t>(e.key() >> shift) & (kSize - 1); };
+    const auto digit = [=](const E& e) { return static_cast<std::size_t>((e.key() - low) >> shift) & (kSize - 1); };
     for (std::int64_t i = 0; i < n; ++i) ++counts[digit(from[i])];
     if (counts[digit(from[0])] == static_cast<std::uint32_t>(n)) continue;  // the digit is the same in all
     std::uint32_t sum = 0;
@@ -126,13 +133,13 @@ template <int bits, class E> E* radix_sort(E* from, E* other, std::int64_t n, in
   return from;
 }
 
-template <class E> E* sort_entries(E* entries, E* other, std::int64_t n, int key_bits) {
+template <class T, class E> E* sort_entries(E* entries, E* other, std::int64_t n) {
   if (n <= kComparedRow) {
     std::sort(entries, entries + n);
     return entries;
   }
-  if (n <= kShortRow) return radix_sort<kShortDigitBits>(entries, other, n, key_bits);
-  return radix_sort<kDigitBits>(entries, other, n, key_bits);
+  if (n <= kShortRow) return radix_sort<T, kShortDigitBits>(entries, other, n);
+  return radix_sort<T, kDigitBits>(entries, other, n);
 }
 
 /// The same for a long row, by several threads: each counts and moves the entries of its part of the row.
@@ -170,7 +177,7 @@ template <class E> E* sort_in_parts(E* from, E* other, std::int64_t n, int key_b
 template <class T, class E>
 std::int64_t select(const Row<T>& row, std::int64_t begin, std::int64_t end, std::int64_t k, std::int64_t capacity,
                     E* to) {
-  constexpr std::int64_t kStretch = 16, kInserted = 16;
+  constexpr std::int64_t kStretch = sizeof(T) < 4 ? 16 : 8, kInserted = 16;
   std::int64_t count = 0;
   KeyOf<T> limit{};
   std::int64_t limit_at = -1;  // from 0 on there are k entries up to this one
@@ -399,7 +406,7 @@ template <class T> void run(const calls::Sort& args) {
       std::sort(entries, entries + k);
       return write(args, from, entries, r, 0, k);
     }
-    const E* const sorted = sort_entries(entries, entries + capacity, count, kKeyBits<T>);
+    const E* const sorted = sort_entries<T>(entries, entries + capacity, count);
     write(args, from, sorted + place(args, from, [&](std::int64_t i) { return sorted[i].key(); }), r, 0,
           args.values.shape()[1]);
   });
