@@ -185,21 +185,18 @@ Tensor multinomial(const In& weights, std::int64_t count, bool replacement, Rand
   const NoGradGuard no_grad;
   const Tensor w = weights->detach().to(DType::float64).reshape({-1, m});
   const std::int64_t n = w.size(0);
-  Tensor drawn_indices, valid = logical_and(isfinite(w), ge(w, 0));
-  valid = all(valid, 1, true);
+  Tensor drawn_indices, valid = ge(amin(w, 1, true), 0);
   if (replacement) {
-    const Tensor running = cumsum(w, 1), total = running.narrow(1, m - 1, 1).contiguous();
-    const Tensor u = mul(rand({n, count}, {DType::float64, w.device(), generator}), total);
-    const Tensor most = searchsorted(running, total);  // u may round up to the total
-    drawn_indices = minimum(searchsorted(running, u, true), most);
-    valid = logical_and(valid, gt(total, 0));
+    const Tensor sums = cumsum(w, 1), running = div(sums, sums.narrow(1, m - 1, 1));  // the last is 1, or there is none
+    drawn_indices = searchsorted(running, rand({n, count}, {DType::float64, w.device(), generator}), true);
+    valid = logical_and(valid, eq(running.narrow(1, m - 1, 1), 1));
   } else {
     // The smallest of exponential times with these rates, which is in proportion to 1 / weight.
     const Tensor time = empty({n, m}, {DType::float64, w.device()});
     exponential_(time, 1, generator);
     const Ordered first = topk(div(w, time), count, 1);
     drawn_indices = first.indices;
-    valid = logical_and(valid, all(gt(first.values, 0), 1, true));
+    valid = logical_and(logical_and(valid, isfinite(amax(w, 1, true))), all(gt(first.values, 0), 1, true));
   }
   drawn_indices = where(valid, drawn_indices, -1);
   if (drawn_indices.numel()) {
