@@ -1,6 +1,8 @@
 #include <minnow/ops/convolution/conv.h>
 #include <minnow/ops/convolution/pool.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/create.h>
 
 #include "op_cases.h"
 
@@ -275,6 +277,16 @@ OpCases unpools() {
 
 const Register kSpatialTables[] = {Register(convolutions), Register(transposed),      Register(pools),
                                    Register(averages),     Register(adaptive_maxima), Register(unpools)};
+
+/// Windows that are summed by lanes.
+TEST(Pools, AverageLongWindows) {
+  for (const DType dtype : {float32, float64})
+    for (const std::int64_t n : {93, 96, 300}) {
+      const Tensor x = arange(4 * n, {dtype}).reshape({2, 2, n}), y = adaptive_avg_pool1d(x, 3);
+      for (std::int64_t o = 0; o < 3; ++o)
+        EXPECT_TRUE(allclose(y.select(2, o), mean(x.narrow(2, o * n / 3, n / 3), {2}))) << n;
+    }
+}
 
 }  // namespace
 }  // namespace minnow::test

@@ -170,13 +170,25 @@ void sum_rows(const void* data, std::int64_t stride, const double* counts, std::
   for (std::int64_t r = 3; r < rows; ++r) add_row(x + r * stride, static_cast<T>(1 / counts[r]), n, y);
 }
 
+/// By lanes: one sum would wait for each element.
+template <class T> [[gnu::noinline]] T sum_of_many(const T* x, std::int64_t n) {
+  T lanes[8] = {};
+  for (; n >= 8; n -= 8, x += 8)
+    for (int l = 0; l < 8; ++l) lanes[l] += x[l];
+  for (int l = 1; l < 8; ++l) lanes[0] += lanes[l];
+  for (; n > 0; --n) lanes[0] += x[n - 1];
+  return lanes[0];
+}
+
 template <class T> void sum_windows(const void* data, const RowWindows& w, void* to) {
   const T* x = static_cast<const T*>(data);
   for (std::int64_t o = 0; o < w.count; ++o) {
     T* __restrict y = static_cast<T*>(to) + o * w.inner;
     if (w.inner == 1) {
       T sum = 0;
-      for (std::int64_t i = w.begin[o]; i < w.end[o]; ++i) sum += x[i];
+      if (w.end[o] - w.begin[o] >= 32) sum = sum_of_many(x + w.begin[o], w.end[o] - w.begin[o]);
+      else
+        for (std::int64_t i = w.begin[o]; i < w.end[o]; ++i) sum += x[i];
       *y = sum;
       continue;
     }
