@@ -5,6 +5,7 @@
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/masked.h>
 #include <minnow/ops/products/linalg.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
@@ -150,13 +151,11 @@ Tensor sparse_(const Tensor& t, double sparsity, double std, RandomGenerator* ge
         "sparse_: sparsity must be in [0, 1], got {}\nit is the fraction of zeros in each column", sparsity));
   const std::int64_t rows = t.size(0), columns = t.size(1);
   const auto zeros = static_cast<std::int64_t>(std::ceil(sparsity * static_cast<double>(rows)));
-  auto values = randn({rows, columns}, {DType::float64, Device(), generator}).to_vector<double>();
-  for (double& v : values) v *= std;
-  for (std::int64_t c = 0; c < columns; ++c) {
-    const auto order = randperm(rows, {DType::int64, Device(), generator}).to_vector<std::int64_t>();
-    for (std::int64_t i = 0; i < zeros; ++i)
-      values[static_cast<std::size_t>(order[static_cast<std::size_t>(i)] * columns + c)] = 0;
-  }
+  const NoGradGuard guard;
+  const Tensor values = randn({rows, columns}, random_options(t, generator));
+  mul_(values, std);
+  for (std::int64_t c = 0; c < columns; ++c)
+    index_fill_(values.select(1, c), 0, randperm(rows, {DType::int64, t.device(), generator}).narrow(0, 0, zeros), 0);
   return write(t, values);
 }
 

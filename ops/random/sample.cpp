@@ -14,7 +14,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
-#include <minnow/tensor/runtime/capture_session.h>
+#include <minnow/tensor/raw/elementwise.h>
 
 namespace minnow {
 namespace {
@@ -105,7 +105,8 @@ Tensor cauchy_(const In& x, double median, double scale, RandomGenerator* genera
   return drawn("cauchy_", x, precise(x->dtype()), [&](Backend& backend, const Tensor& out) {
     constexpr double kPi = 3.14159265358979324;
     backend.run(calls::Uniform{reserved(generator, out), out, -kPi / 2, kPi / 2});
-    raw::copy_to(add_(mul_(tan(out), scale), median), out);
+    raw::unary_(raw::kUnary<kernels::Tan>, out);
+    add_(mul_(out, scale), median);
   });
 }
 
