@@ -69,10 +69,10 @@ void require_elements(const In& x, int dim) {
 }
 
 /// The element that `pick` takes, of a dim with elements.
-Ordered middle(const char* name, const In& x, int dim, bool keepdim, SortPick pick) {
+Ordered one_of(const char* name, const In& x, int dim, bool keepdim, SortPick pick) {
   dim = raw::wrap_dim(x, dim);
   require_elements(x, dim);
-  return single(name, first_of(x, dim, (size_along(x, dim) + 1) / 2, false, pick), x, dim, keepdim);
+  return single(name, first_of(x, dim, size_along(x, dim), false, pick), x, dim, keepdim);
 }
 
 }  // namespace
@@ -112,12 +112,12 @@ Ordered kthvalue(const In& x, std::int64_t k, int dim, bool keepdim) {
 
 Ordered median(const In& x, int dim, bool keepdim) {
   const CallSite site("median", x.where);
-  return middle("median", x, dim, keepdim, SortPick::median);
+  return one_of("median", x, dim, keepdim, SortPick::median);
 }
 
 Ordered nanmedian(const In& x, int dim, bool keepdim) {
   const CallSite site("nanmedian", x.where);
-  return middle("nanmedian", x, dim, keepdim, SortPick::nanmedian);
+  return one_of("nanmedian", x, dim, keepdim, SortPick::nanmedian);
 }
 
 namespace {
@@ -128,7 +128,7 @@ Tensor median_of_all(const char* name, const In& x, SortPick pick) {
   const Tensor elements = x->detach().reshape({-1});
   if (elements.numel() == 0 && x->is_floating_point())
     return full({}, std::numeric_limits<double>::quiet_NaN(), {x->dtype(), x->device()});
-  const Tensor y = middle(name, elements, 0, false, pick).values;
+  const Tensor y = one_of(name, elements, 0, false, pick).values;
   return record(name, y, {x}, [x = Saved(*x), y = y.detach()](const Tensor& g) {
     const Tensor value = x();
     Tensor share;
@@ -177,9 +177,7 @@ Tensor quantile(const In& x_, double q, std::optional<int> dim, bool keepdim) {
 
 Ordered mode(const In& x, int dim, bool keepdim) {
   const CallSite site("mode", x.where);
-  dim = raw::wrap_dim(x, dim);
-  require_elements(x, dim);
-  return single("mode", first_of(x, dim, size_along(x, dim), false, SortPick::mode), x, dim, keepdim);
+  return one_of("mode", x, dim, keepdim, SortPick::mode);
 }
 
 }  // namespace minnow

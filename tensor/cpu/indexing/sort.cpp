@@ -234,19 +234,14 @@ std::int64_t capacity_for(std::int64_t k) { return std::max<std::int64_t>(4 * k,
 /// Whether to select the first k of n, and not to sort all.
 bool selects(std::int64_t n, std::int64_t k) { return n > kComparedRow && capacity_for(k) <= n / 4; }
 
-/// k, or where in order, counted from 1, the median is.
-template <class T> std::int64_t kth(const calls::Sort& args, const Row<T>& row) {
-  if (args.pick != SortPick::median && args.pick != SortPick::nanmedian) return args.k;
-  const std::int64_t numbers = row.numbers();
-  return args.pick == SortPick::median && numbers < row.n ? numbers + 1 : (std::max<std::int64_t>(numbers, 1) + 1) / 2;
-}
-
-/// Where the one element that is picked is among all in order, whose keys are key(i); 0 to take the first.
+/// Where the one element that is picked is among all in order, whose keys are key(i): for a mode alone.  0 to take the first.
 template <class T, class F> std::int64_t place(const calls::Sort& args, const Row<T>& row, const F& key) {
-  if (args.pick == SortPick::first) return 0;
-  if (args.pick != SortPick::mode) return kth(args, row) - 1;
+  if (args.pick == SortPick::first || args.pick == SortPick::kth) return args.pick == SortPick::first ? 0 : args.k - 1;
+  const std::int64_t numbers = row.numbers();
+  if (args.pick == SortPick::median && numbers < row.n) return numbers;
+  if (args.pick != SortPick::mode) return (numbers - 1) / 2;
   std::int64_t begin = 0, longest = 0, last = 0;
-  for (std::int64_t i = 1, n = row.numbers(); i < n; ++i) {
+  for (std::int64_t i = 1; i < numbers; ++i) {
     if (key(i) != key(begin)) begin = i;
     if (i - begin > longest) longest = i - begin, last = i;
   }
@@ -387,7 +382,7 @@ template <class T> void run(const calls::Sort& args) {
   parallel_for(rows, 8 * args.x.nbytes(), [&](std::int64_t r) {
     E* const entries = static_cast<E*>(room.data()) + 2 * capacity * (threads == 1 ? 0 : thread_number());
     const Row<T> from = row(r);
-    const std::int64_t k = kth(args, from);
+    const std::int64_t k = all ? args.k : place(args, from, [](std::int64_t) { return 0; }) + 1;
     if (!all && !some && n >= kDigits) return write(args, from, kth_entry(from, k, entries), r, 0, 1);
     std::int64_t count = n;
     if (some) count = select(from, 0, n, k, capacity, entries);

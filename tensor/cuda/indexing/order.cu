@@ -73,30 +73,24 @@ template <class F> __device__ __forceinline__ std::int64_t bisect(std::int64_t n
 /// The element of each row that `pick` takes, from the places in order: a block for a row.
 template <class T>
 __global__ void pick_one_kernel(const T* __restrict__ x, const std::uint32_t* __restrict__ places, T* values,
-                                std::int64_t* indices, std::int64_t k, std::int64_t rows, SortPick pick, Elements e) {
+                                std::int64_t* indices, std::int64_t k, SortPick pick, Elements e) {
   __shared__ unsigned long long longest;  // the length of a run - 1, and how many elements are behind its last
-  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    const std::uint32_t* const at = places + row * e.n;
-    if (threadIdx.x == 0) longest = 0;
-    __syncthreads();
-    for (std::int64_t i = threadIdx.x; pick == SortPick::mode && i < e.n; i += blockDim.x) {
-      const T last = x[at[i]];
-      const std::int64_t run = i - bisect(i, [&](std::int64_t j) { return x[at[j]] == last; });
-      atomicMax(&longest, static_cast<unsigned long long>(run) << 32 | static_cast<unsigned long long>(e.n - 1 - i));
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      const std::int64_t numbers = bisect(e.n, [&](std::int64_t j) { return x[at[j]] != x[at[j]]; });
-      const std::int64_t middle = numbers == 0 ? 0 : (numbers - 1) / 2;
-      const std::int64_t place = pick == SortPick::kth    ? k - 1
-                                 : pick == SortPick::mode ? e.n - 1 - static_cast<std::uint32_t>(longest)
-                                 : pick == SortPick::nanmedian || numbers == e.n ? middle
-                                                                                 : numbers;
-      values[row] = x[at[place]];
-      indices[row] = at[place] - row * e.n;
-    }
-    __syncthreads();
+  const std::uint32_t* const at = places + blockIdx.x * e.n;
+  if (threadIdx.x == 0) longest = 0;
+  __syncthreads();
+  for (std::int64_t i = threadIdx.x; pick == SortPick::mode && i < e.n; i += blockDim.x) {
+    const T last = x[at[i]];
+    const std::int64_t run = i - bisect(i, [&](std::int64_t j) { return x[at[j]] == last; });
+    atomicMax(&longest, static_cast<unsigned long long>(run) << 32 | static_cast<unsigned long long>(e.n - 1 - i));
   }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  const std::int64_t numbers = bisect(e.n, [&](std::int64_t j) { return x[at[j]] != x[at[j]]; });
+  std::int64_t place = pick == SortPick::kth ? k - 1 : (numbers - 1) / 2;
+  if (pick == SortPick::median && numbers < e.n) place = numbers;
+  if (pick == SortPick::mode) place = e.n - 1 - static_cast<std::uint32_t>(longest);
+  values[blockIdx.x] = x[at[place]];
+  indices[blockIdx.x] = at[place] - blockIdx.x * e.n;
 }
 
 /// The first k elements of each row, from the places in order.
@@ -138,8 +132,8 @@ void sort_rows(const Call& call, const T* x, T* values, std::int64_t* indices, s
     sort(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(rows - 1))));
   }
   if (pick != SortPick::first)
-    launch(call, pick_one_kernel<T>, blocks_for(rows * kThreads), kThreads, x, pairs.values, values, indices, k, rows,
-           pick, e);
+    launch(call, pick_one_kernel<T>, static_cast<unsigned>(rows), kThreads, x, pairs.values, values, indices, k, pick,
+           e);
   else launch(call, pick_kernel<T>, blocks_for(rows * k), kThreads, x, pairs.values, values, indices, k, rows * k, e);
 }
 
