@@ -155,6 +155,7 @@ namespace {
 /// Vectors are seen as matrices, so that the gradients are products of matrices.
 Gradients matmul_gradients(const Tensor& grad, const Tensor& a, const Tensor& b, Needs needs) {
   const bool row = a.dim() == 1, column = b.dim() == 1;
+  if (row && column) return {needs[0] ? mul(b, grad) : Tensor(), needs[1] ? mul(a, grad) : Tensor()};
   const Tensor x = row ? a.unsqueeze(0) : a, w = column ? b.unsqueeze(1) : b;
   Tensor g = column ? grad.unsqueeze(-1) : grad;
   if (row) g = g.unsqueeze(-2);
