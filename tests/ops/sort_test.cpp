@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/indexing/index.h>
 #include <minnow/ops/indexing/sort.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/ops/reductions/scan.h>
