@@ -50,7 +50,7 @@ Tensor result(const Tensor& a, std::initializer_list<std::int64_t> sizes) {
   return raw::new_result(batch_and(a, sizes), a.dtype(), a.device());
 }
 /// What a factorization works on: a contiguous copy.
-Tensor workspace(const Tensor& a) { return raw::clone(raw::contiguous(a)); }
+Tensor workspace(const Tensor& a) { return a.is_contiguous() ? raw::clone(a) : raw::contiguous(a); }
 /// The last two dimensions (the last one, of vectors) of a contiguous tensor, as a batch.
 View batch(const Tensor& t, std::int64_t m, std::int64_t n) {
   return View(t.storage(), t.dtype(), {t.numel() / (m * n), m, n}, {m * n, n, 1}, t.storage_offset());
@@ -330,11 +330,9 @@ QR qr(const In& a_) {
   const Tensor& a = op[0];
   check(op, false);
   const std::int64_t m = rows(a), n = columns(a), k = std::min(m, n);
-  const Tensor q = result(a, {m, k}), r = result(a, {k, n});
-  if (a.numel()) {
-    const Tensor work = workspace(a);
-    run({LapackRoutine::qr, matrices(work), matrices(q), matrices(r), View()}, a, no_convergence);
-  }
+  const Tensor r = result(a, {k, n}), work = workspace(a.detach().mT());
+  if (a.numel()) run({LapackRoutine::qr, matrices(work), View(), matrices(r), View()}, a, no_convergence);
+  const Tensor q = workspace(work.narrow(-2, 0, k).mT());
   const auto gradient = [q = Saved::output(q), r = Saved::output(r), a = Saved(a), m,
                          n](std::span<const Tensor> grads) {
     const Tensor q_ = q(), r_ = r(), g_q = or_zero(grads[0], q_), g_r = or_zero(grads[1], r_);

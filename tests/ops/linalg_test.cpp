@@ -111,6 +111,25 @@ TEST(Linalg, GivesWhatItWasMadeOf) {
   }
 }
 
+TEST(Linalg, QrOfSmallAndLargeMatrices) {
+  for (const DType dtype : {DType::float64, DType::float32})
+    for (const auto& [m, n] :
+         {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 3}, {20, 33}, {33, 20}, {64, 5}, {70, 90}, {90, 7}}) {
+      Tensor a = randn({2, m, n}, {dtype});
+      if (n > 4) a.narrow(-1, 2, 2).fill_(0);
+      const double bound = dtype == DType::float64 ? 1e-12 : 1e-4;
+      for (const double scale :
+           {1.0, dtype == DType::float64 ? 1e-200 : 1e-30, dtype == DType::float64 ? 1e200 : 1e30}) {
+        const linalg::QR f = linalg::qr(mul(a, scale));
+        EXPECT_TRUE(f.q.is_contiguous() && equal(f.r, triu(f.r)));
+        EXPECT_TRUE(allclose(div(matmul(f.q, f.r), scale), a, bound, bound)) << m << " " << n << " " << scale;
+        EXPECT_TRUE(allclose(matmul(f.q.mT(), f.q),
+                             eye(f.q.shape()[2], -1, {dtype}).expand({2, f.q.shape()[2], f.q.shape()[2]}), bound,
+                             bound));
+      }
+    }
+}
+
 TEST(Linalg, DetOfASingularMatrixHasAGradient) {
   Tensor a = tensor({{1.0, 2.0, 3.0}, {2.0, 4.0, 6.0}, {1.0, 0.0, 1.0}}).to(float64).requires_grad_();
   const Tensor d = linalg::det(a);

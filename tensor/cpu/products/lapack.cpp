@@ -15,7 +15,7 @@
 #include <minnow/tensor/internal.h>
 
 // LAPACK is loaded when it is first needed, so that a program without linalg needs none: OpenBLAS, or any other.  Its
-// matrices are column-major, which ours are if read as transposes: nothing is copied but eigenvectors.
+// matrices are column-major, which ours are if read as transposes: only QR and eigenvectors are copied.
 
 namespace minnow::cpu {
 namespace {
@@ -71,8 +71,8 @@ template <class T> struct Functions {
   Fortran<int, int, T*, int, int*, int*> getrf;
   Fortran<int, T*, int, const int*, T*, int, int*> getri;
   Fortran<char, char, char, char, int, int, T, const T*, int, T*, int> trsm;
-  Fortran<int, int, T*, int, T*, T*, int, int*> gelqf;
-  Fortran<int, int, int, T*, int, const T*, T*, int, int*> orglq;
+  Fortran<int, int, T*, int, T*, T*, int, int*> geqrf;
+  Fortran<int, int, int, T*, int, const T*, T*, int, int*> orgqr;
   Fortran<char, char, int, T*, int, T*, T*, int, int*, int, int*> syevd;
   Fortran<char, int, int, T*, int, T*, T*, int, T*, int, T*, int, int*, int*> gesdd;
 
@@ -84,8 +84,8 @@ template <class T> struct Functions {
       f.getrf.load(prefix + "getrf_");
       f.getri.load(prefix + "getri_");
       f.trsm.load(prefix + "trsm_");
-      f.gelqf.load(prefix + "gelqf_");
-      f.orglq.load(prefix + "orglq_");
+      f.geqrf.load(prefix + "geqrf_");
+      f.orgqr.load(prefix + "orgqr_");
       f.syevd.load(prefix + "syevd_");
       f.gesdd.load(prefix + "gesdd_");
       return f;
@@ -102,7 +102,7 @@ struct Needs {
   int work = 0, elements = 0, integers = 0;
 };
 
-constexpr int kSmall = 8;  // up to here plain loops are faster than calls
+constexpr int kSmall = 8, kSmallQr = 256;  // rows, and bytes of one, up to which plain loops are faster than calls
 
 /// The routines for one matrix: pointers to operands of the batch, and memory of the thread.
 template <class T> struct Matrix {
@@ -220,21 +220,58 @@ template <class T> struct Matrix {
     solve_triangle(n, k, !args.flag, false, false);
     return 0;
   }
-  /// Aᵀ = Rᵀ Qᵀ.
+  /// A = Q R of the transpose of a, whose columns are rows here: QR of tall matrices takes a third of the time of LQ.
+  /// The first rows of a become those of Qᵀ.
   int qr() const {
-    const int m = rows(args.a), n = columns(args.a), k = std::min(m, n);
+    const int m = columns(args.a), n = rows(args.a), k = std::min(m, n);
+    const bool small = std::max(m, n) * sizeof(T) <= kSmallQr;
     T* const factors = work + needs.work;
     int info = 0;
-    f.gelqf(n, m, a, n, factors, work, needs.work, &info);
-    for (int i = 0; i < k; ++i) {
-      const T* const row = a + std::int64_t{i} * n;
-      T* const to = c + std::int64_t{i} * n;
-      std::fill(to, to + i, T(0));
-      std::copy(row + i, row + n, to + i);
-    }
-    for (int i = 0; i < m; ++i) std::copy_n(a + std::int64_t{i} * n, k, b + std::int64_t{i} * k);
-    if (info == 0) f.orglq(k, m, k, b, k, factors, work, needs.work, &info);
+    if (small) small_qr(m, n, k, factors);
+    else f.geqrf(m, n, a, m, factors, work, needs.work, &info);
+    for (int i = 0; i < k; ++i)
+      for (int j = 0; j < n; ++j) c[std::int64_t{i} * n + j] = j < i ? T(0) : a[std::int64_t{j} * m + i];
+    if (small) small_q(m, k, factors);
+    else if (info == 0) f.orgqr(m, k, k, a, m, factors, work, needs.work, &info);
     return info;
+  }
+  /// x -= factor (v x) v of `count` rows x behind v.
+  static void reflect(T* v, T factor, int size, int stride, int count) {
+    for (T* x = v + stride; count > 0; --count, x += stride) {
+      T sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (int i = 0; i < size; ++i) sum += v[i] * x[i];
+      for (int i = 0; i < size; ++i) x[i] -= factor * sum * v[i];
+    }
+  }
+  /// What geqrf does, for sizes where calling it costs more.
+  void small_qr(int m, int n, int k, T* factors) const {
+    for (int i = 0; i < k; ++i) {
+      T *const v = a + i * (m + 1), first = v[0];
+      T most = 0, sum = 0;
+      for (int j = 1; j < m - i; ++j) most = std::max(most, std::abs(v[j]));
+      factors[i] = 0;
+      if (most == 0) continue;
+      most = std::max(most, std::abs(first));
+      for (int j = 0; j < m - i; ++j) sum += v[j] / most * (v[j] / most);
+      const T diagonal = -std::copysign(most * std::sqrt(sum), first);
+      factors[i] = (diagonal - first) / diagonal;
+      for (int j = 1; j < m - i; ++j) v[j] /= first - diagonal;
+      v[0] = 1;
+      reflect(v, factors[i], m - i, m, n - i - 1);
+      v[0] = diagonal;
+    }
+  }
+  /// What orgqr does.
+  void small_q(int m, int k, const T* factors) const {
+    for (int i = k; i-- > 0;) {
+      T* const v = a + i * (m + 1);
+      v[0] = 1;
+      reflect(v, factors[i], m - i, m, k - i - 1);
+      std::fill(v - i, v, T(0));
+      std::transform(v, v + m - i, v, [&](T x) { return -factors[i] * x; });
+      v[0] += 1;
+    }
   }
   int eigh() const {
     const int n = rows(args.a);
@@ -273,28 +310,19 @@ template <class T> struct Matrix {
 };
 
 template <class T> Needs needs_of(const calls::Lapack& args, const Functions<T>& f) {
-  const int m = rows(args.a), n = columns(args.a), k = std::min(m, n);
+  const int m = rows(args.a), k = std::min(m, columns(args.a));
   // A work of -1 asks for the best size.
   T answer[2] = {};
-  int integers = 0, info = 0;
-  const auto size = [&] {  // float32 may have rounded it
-    const T more = std::nextafter(answer[0], std::numeric_limits<T>::max());
-    return static_cast<int>(std::min<double>(static_cast<double>(more) + 1, std::numeric_limits<int>::max()));
-  };
+  int integers = 0;
   const auto query = [&](const auto& routine) {
     const Matrix<T> asked{args, f, nullptr, nullptr, nullptr, nullptr, nullptr, {-1, 0, -1}, answer, &integers};
     (asked.*routine)();
-    return size();
+    const T more = std::nextafter(answer[0], std::numeric_limits<T>::max());  // float32 may have rounded it
+    return static_cast<int>(std::min<double>(static_cast<double>(more) + 1, std::numeric_limits<int>::max()));
   };
   switch (args.routine) {
     case LapackRoutine::lu_solve: return {args.c.defined() ? 0 : query(&Matrix<T>::inverse), 0, 0};
-    case LapackRoutine::qr: {
-      T factors[1];
-      int sizes[2] = {};
-      f.gelqf(n, m, nullptr, n, factors, answer, -1, &info), sizes[0] = size();
-      f.orglq(k, m, k, nullptr, k, factors, answer, -1, &info), sizes[1] = size();
-      return {std::max(sizes[0], sizes[1]), k, 0};
-    }
+    case LapackRoutine::qr: return {32 * m, k, 0};  // for blocks of 32 columns
     case LapackRoutine::eigh: {
       const int work = query(&Matrix<T>::eigh);
       return {work, 0, integers};
