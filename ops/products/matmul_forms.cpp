@@ -78,8 +78,15 @@ Tensor cross(const In& a_, const In& b_, int dim) {
   if (a.dim() == 0 || b.dim() == 0 || a.size(of_a) != 3 || b.size(of_b) != 3 || a.dim() - of_a != b.dim() - of_b)
     throw ShapeError(message("dimension dim must have size 3", op, "pass the dimension of the vectors"));
   // The products of the next two components, one place too late.
-  const Tensor y = sub(mul(a, roll(b, -1, of_b)), mul(roll(a, -1, of_a), b));
-  return roll(y, -1, y.dim() - (a.dim() - of_a));
+  const int place = of_a - a.dim();
+  Tensor y;
+  {
+    const NoGradGuard no_grad;
+    y = roll(sub(mul(a, roll(b, -1, of_b)), mul(roll(a, -1, of_a), b)), -1, place);
+  }
+  return op.record(y, [a = Saved(a), b = Saved(b), place](const Tensor& g, Needs needs) -> Gradients {
+    return {needs[0] ? cross(b(), g, place) : Tensor(), needs[1] ? cross(g, a(), place) : Tensor()};
+  });
 }
 
 Tensor trace(const In& x_) {
