@@ -151,10 +151,12 @@ Tensor frequencies(std::int64_t count, std::int64_t turn, std::int64_t n, double
   if (!is_floating_point(dtype))
     throw DTypeError(
         message(fmt::format("frequencies of dtype {}", name_of(dtype)), {}, "take a floating-point dtype"));
-  const TensorOptions whole{DType::float64, options.device};
-  Tensor k = arange(0, turn, 1, whole);
-  if (count > turn) k = cat({k, arange(turn - n, 0, 1, whole)});
-  return detail::raw::copy_to(div(k, static_cast<double>(n) * d), empty({count}, options));
+  const Tensor k = empty({count}, options);
+  Backend& backend = backend_of(k.device());
+  const double step = 1 / (static_cast<double>(n) * d);
+  backend.run(calls::Arange{k.narrow(0, 0, turn), 0, step});
+  if (count > turn) backend.run(calls::Arange{k.narrow(0, turn, count - turn), 0, step, turn - n});
+  return k;
 }
 
 }  // namespace

@@ -139,13 +139,18 @@ Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptio
   const CallSite site("linspace", where);
   const Tensor out = empty({steps}, options);
   if (!steps) return out;
-  Tensor host = empty({steps}, {DType::float64});
-  double* values = host.data<double>();
+  const bool direct = out.device().is_cpu() && is_floating_point(out.dtype());
+  const Tensor host = direct ? out : empty({steps}, {DType::float64});
   const double step = steps > 1 ? (stop - start) / static_cast<double>(steps - 1) : 0;
-  for (std::int64_t i = 0; i < steps; ++i)  // counted from both ends, so that the last one is exact
-    values[i] = i < steps / 2 || steps == 1 ? start + step * static_cast<double>(i)
-                                            : stop - step * static_cast<double>(steps - 1 - i);
-  return raw::copy_to(host, out);
+  const auto part = [&](std::int64_t begin, std::int64_t end, double from, std::int64_t first) {
+    const View values(host.storage(), host.dtype(), {end - begin}, {1}, begin);
+    if (end > begin) backend_of(host.device()).run(calls::Arange{values, from, step, first});
+  };
+  const std::int64_t middle =
+      std::max<std::int64_t>(1, steps / 2);  // counted from both ends, so that the last one is exact
+  part(0, middle, start, 0);
+  part(middle, steps, stop, middle - steps + 1);
+  return direct ? out : raw::copy_to(host, out);
 }
 
 Tensor eye(std::int64_t rows, std::int64_t columns, const TensorOptions& options, SourceLocation where) {

@@ -130,9 +130,22 @@ TEST(CopyCpu, FillAndArange) {
       }
     }
   }
+  for (const DType dtype : test::kAllDtypes) {  // one element to many
+    const Tensor t = blank({3, 700}, dtype), one = blank({}, dtype);
+    backend().run(calls::Fill{one, 5});
+    backend().run(calls::Copy{View(one.storage(), dtype, {3, 700}, {0, 0}), t});
+    for (std::int64_t i = 0; i < t.numel(); ++i) ASSERT_EQ(get(t, i), get(one, 0));
+  }
   const Tensor a = blank({5000}, DType::int64);
   backend().run(calls::Arange{a, -3, 2});
   for (std::int64_t i = 0; i < 5000; ++i) ASSERT_EQ(get(a, i), static_cast<double>(-3 + 2 * i));
+  backend().run(calls::Arange{a, 7, -2, -3});
+  for (std::int64_t i = 0; i < 5000; ++i) ASSERT_EQ(get(a, i), static_cast<double>(13 - 2 * i));
+  for (const DType dtype : {DType::float64, DType::float32, DType::int32}) {
+    const Tensor t = blank({5000}, dtype);
+    backend().run(calls::Arange{t, 7, -2, -3});
+    for (std::int64_t i = 0; i < 5000; ++i) ASSERT_EQ(get(t, i), static_cast<double>(13 - 2 * i));
+  }
   const Tensor f = blank({11});
   backend().run(calls::Arange{f, 0.5, 0.25});
   EXPECT_EQ(get(f, 10), 3.0);

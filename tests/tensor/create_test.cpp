@@ -19,6 +19,12 @@ TEST_P(CreateOn, ValuesAndDtypes) {
   EXPECT_EQ(arange(2, 2).numel(), 0);
   EXPECT_EQ(linspace(0, 1, 3, {{}, device()}).to_vector<double>(), (Doubles{0, 0.5, 1}));
   EXPECT_EQ(linspace(4, 9, 1).to_vector<double>(), (Doubles{4}));
+  EXPECT_EQ(linspace(4, 9, 2).to_vector<double>(), (Doubles{4, 9}));
+  EXPECT_EQ(linspace(5, -1, 4, {DType::int64, device()}).to_vector<double>(), (Doubles{5, 3, 1, -1}));
+  const Tensor many = linspace(0.1, 0.7, 5001, {DType::float64});
+  for (const std::int64_t i : {0, 1, 2499, 2500, 4999, 5000})
+    EXPECT_EQ(many(i).item<double>(), i < 2500 ? 0.1 + static_cast<double>(i) * ((0.7 - 0.1) / 5000)
+                                               : 0.7 - static_cast<double>(5000 - i) * ((0.7 - 0.1) / 5000));
   for (const double stop : {1.0, 0.7, 1.1})
     EXPECT_EQ(linspace(0.1, stop, 50, {DType::float64, device()})(-1).item(), stop);
   EXPECT_EQ(eye(2, 3, {{}, device()}).to_vector<double>(), (Doubles{1, 0, 0, 0, 1, 0}));

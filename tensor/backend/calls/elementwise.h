@@ -26,11 +26,12 @@ struct Fill {
   Scalar value;
 };
 
-/// out[i] = start + i * step, contiguous.
+/// out[i] = start + (first + i) * step, contiguous.
 struct Arange {
   static constexpr const char* kName = "arange";
   const View& out;
   double start, step;
+  std::int64_t first = 0;
 };
 
 // Elementwise.  Outputs have the inputs' common shape.

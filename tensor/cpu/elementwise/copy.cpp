@@ -309,24 +309,23 @@ template <> void execute(const calls::Fill& args) {
 
 template <> void execute(const calls::Arange& args) {
   const View& out = args.out;
-  const double start = args.start, step = args.step;
-  const bool integral = is_integral(out.dtype());
-  const auto& store = loops().store[static_cast<int>(integral ? Compute::kInt64 : Compute::kDouble)];
-  const ConvertLoop convert = store[static_cast<int>(out.dtype())];
-  parallel_blocks(out.numel(), kChunk, out.nbytes(), [&](std::int64_t begin, std::int64_t end) {
-    if (integral) {
-      std::int64_t values[kChunk];
-      const std::int64_t first = static_cast<std::int64_t>(start);
-      const std::int64_t by = static_cast<std::int64_t>(step);
-      for (std::int64_t i = begin; i < end; ++i) values[i - begin] = first + i * by;
-      convert(values, bytes_at(out, begin), end - begin);
-    } else {
-      double values[kChunk];
-      const double first = static_cast<double>(begin);  // processors convert vectors of int32, few of int64
-      for (std::int32_t i = 0; i < end - begin; ++i) values[i] = start + (first + i) * step;
-      convert(values, bytes_at(out, begin), end - begin);
-    }
-  });
+  const auto run = [&]<class T>(T start, T step) {
+    const ConvertLoop convert =
+        loops().store[static_cast<int>(compute_of(minnow::dtype_of<T>()))][static_cast<int>(out.dtype())];
+    parallel_blocks(out.numel(), kChunk, out.nbytes(), [&](std::int64_t begin, std::int64_t end) {
+      T chunk[kChunk];
+      char* const to = bytes_at(out, begin);
+      T* const values = out.dtype() == minnow::dtype_of<T>() ? reinterpret_cast<T*>(to) : chunk;
+      const T first = static_cast<T>(args.first + begin);
+      if constexpr (std::is_integral_v<T>)
+        for (std::int64_t i = 0, at = start + first * step; i < end - begin; ++i, at += step) values[i] = at;
+      else  // processors convert vectors of int32, few of int64
+        for (std::int32_t i = 0; i < end - begin; ++i) values[i] = start + (first + i) * step;
+      if (values == chunk) convert(values, to, end - begin);
+    });
+  };
+  if (is_integral(out.dtype())) run(static_cast<std::int64_t>(args.start), static_cast<std::int64_t>(args.step));
+  else run(args.start, args.step);
 }
 
 }  // namespace minnow::cpu
