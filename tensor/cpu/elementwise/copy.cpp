@@ -39,7 +39,8 @@ void copy_row(const T* __restrict from, std::int64_t from_step, T* __restrict to
     }
     for (; i < n; ++i) to[i] = first[n - 1 - i];
   } else if (to_step == 1 && from_step == 0) {
-    std::fill_n(to, n, *from);
+    if (n < 64) std::fill_n(to, n, *from);
+    else loops().fill(from, sizeof(T), to, n);
   } else {
 #pragma GCC unroll 4
     for (; n > 0; --n, from += from_step, to += to_step) *to = *from;
