@@ -72,7 +72,7 @@ template <class T> void multiply_few_columns(const ProductOf<T>& p) {
 template <class H> bool multiply_few_halves(const ProductOf<H>& p, std::int64_t most) {
   const bool few_rows = p.m <= p.n;
   if (std::min(p.m, p.n) > std::min(most, kFewRows) || p.a_col != 1 || p.b_row != 1 || p.k < 16) return false;
-  constexpr std::int64_t kEach = 16, kDepth = 1024;  // rows of the long operand, and their elements, at a time
+  constexpr std::int64_t kEach = 16, kDepth = 256;  // rows of the long operand, and their elements, at a time
   const std::int64_t rows = few_rows ? p.m : p.n, n = few_rows ? p.n : p.m, parts = (n + kEach - 1) / kEach;
   const H *const a = few_rows ? p.a : p.b, *const b = few_rows ? p.b : p.a;
   const std::int64_t a_step = few_rows ? p.a_row : p.b_col, b_step = few_rows ? p.b_col : p.a_row;
