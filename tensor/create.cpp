@@ -146,9 +146,8 @@ Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptio
     const View values(host.storage(), host.dtype(), {end - begin}, {1}, begin);
     if (end > begin) backend_of(host.device()).run(calls::Arange{values, from, step, first});
   };
-  const std::int64_t middle =
-      std::max<std::int64_t>(1, steps / 2);  // counted from both ends, so that the last one is exact
-  part(0, middle, start, 0);
+  const std::int64_t middle = std::max<std::int64_t>(1, steps / 2);
+  part(0, middle, start, 0);  // counted from both ends, so that the last one is exact
   part(middle, steps, stop, middle - steps + 1);
   return direct ? out : raw::copy_to(host, out);
 }

@@ -79,12 +79,9 @@ Tensor cross(const In& a_, const In& b_, int dim) {
     throw ShapeError(message("dimension dim must have size 3", op, "pass the dimension of the vectors"));
   // The products of the next two components, one place too late.
   const int place = of_a - a.dim();
-  Tensor y;
-  {
-    const NoGradGuard no_grad;
-    y = roll(sub(mul(a, roll(b, -1, of_b)), mul(roll(a, -1, of_a), b)), -1, place);
-  }
-  return op.record(y, [a = Saved(a), b = Saved(b), place](const Tensor& g, Needs needs) -> Gradients {
+  const Tensor v = raw::detach(a), w = raw::detach(b);
+  const Tensor y = sub(mul(v, roll(w, -1, of_b)), mul(roll(v, -1, of_a), w));
+  return op.record(roll(y, -1, place), [a = Saved(a), b = Saved(b), place](const Tensor& g, Needs needs) -> Gradients {
     return {needs[0] ? cross(b(), g, place) : Tensor(), needs[1] ? cross(g, a(), place) : Tensor()};
   });
 }

@@ -396,14 +396,10 @@ Tensor rolled(const Tensor& x, std::int64_t shift, int dim) {
   const std::int64_t size = x.dim() ? x.shape()[dim] : 0;
   if (x.dim() == 0 || x.numel() == 0) return x.clone();
   const std::int64_t cut = (size - shift % size) % size;
+  const Tensor from = raw::detach(x);
   Tensor y = raw::new_result(x.shape(), x.strides(), x.dtype(), x.device());
-  const auto part = [dim](const Tensor& t, std::int64_t start, std::int64_t length) {
-    Shape shape = t.shape();
-    shape[dim] = length;
-    return raw::alias(t, shape, t.strides(), t.storage_offset() + start * t.strides()[dim]);
-  };
-  raw::overwrite(part(x, cut, size - cut), part(y, 0, size - cut));
-  raw::overwrite(part(x, 0, cut), part(y, size - cut, cut));
+  raw::overwrite(from.narrow(dim, cut, size - cut), y.narrow(dim, 0, size - cut));
+  raw::overwrite(from.narrow(dim, 0, cut), y.narrow(dim, size - cut, cut));
   return record("roll", std::move(y), {x}, [cut, dim](const Tensor& g) { return rolled(g, cut, dim); });
 }
 

@@ -323,10 +323,7 @@ template <class T> Needs needs_of(const calls::Lapack& args, const Functions<T>&
   switch (args.routine) {
     case LapackRoutine::lu_solve: return {args.c.defined() ? 0 : query(&Matrix<T>::inverse), 0, 0};
     case LapackRoutine::qr: return {32 * m, k, 0};  // for blocks of 32 columns
-    case LapackRoutine::eigh: {
-      const int work = query(&Matrix<T>::eigh);
-      return {work, 0, integers};
-    }
+    case LapackRoutine::eigh: return {query(&Matrix<T>::eigh), 0, integers};
     case LapackRoutine::svd: return {query(&Matrix<T>::svd), 0, 8 * k};
     default: return {};
   }
