@@ -129,13 +129,15 @@ template <class T> void copy_columns(const ProductOf<T>& p, Range cols, T* own, 
 }
 
 template <class T> void run(const ProductOf<T>& p) {
-  if constexpr (std::is_integral_v<T>) {
-    if (p.m == 1 && p.n == 1 && !p.packed_b) {  // a panel would have one column
-      T sum = p.add ? *p.c : p.bias ? *p.bias : T(0);
-      for (std::int64_t k = 0; k < p.k; ++k) sum += p.a[k * p.a_col] * p.b[k * p.b_row];
-      *p.c = sum;
-      return;
-    }
+  constexpr std::int64_t kTiny = 64;  // multiplications that take less time than packing a panel
+  if (!p.packed_b && (p.m * p.n * p.k <= kTiny || (std::is_integral_v<T> && p.m == 1 && p.n == 1))) {
+    for (std::int64_t i = 0; i < p.m; ++i)
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        T sum = 0, *const c = p.c + i * p.c_row + j;
+        for (std::int64_t k = 0; k < p.k; ++k) sum += p.a[i * p.a_row + k * p.a_col] * p.b[k * p.b_row + j * p.b_col];
+        *c = (p.add ? *c : p.bias ? p.bias[j] : T(0)) + sum;
+      }
+    return;
   }
   constexpr std::int64_t kMinSide = 32, kMinWork = 1 << 16;  // rows or columns, and multiplications, of a part
   const bool by_rows = p.packed_b || p.m * p.k > p.k * p.n || p.m * p.n > p.k * p.n;
