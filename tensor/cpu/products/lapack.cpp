@@ -200,7 +200,8 @@ template <class T> struct Matrix {
     if (n > kSmall || needs.work < 0) {
       f.getri(n, a, n, pivots, work, needs.work, &info);
     } else {
-      T out[kSmall * kSmall] = {};
+      T out[kSmall * kSmall];
+      std::fill_n(out, n * n, T(0));
       for (int i = 0; i < n; ++i) {
         out[i * (n + 1)] = 1;
         if (a[i * (n + 1)] == 0) info = i + 1;
