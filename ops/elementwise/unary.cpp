@@ -73,7 +73,9 @@ template <class F> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
     if (!op.records()) return y;
     const FunctionInfo f{F::kName.data(), index, F::kOrder, p0, p1};
     if constexpr (F::kSaves == Saves::kNothing) {
-      return op.record(std::move(y), [f](const Tensor& g) { return constant_derivative(f, g); });
+      return op.record(std::move(y), [f](const Tensor& g) {
+        return kIsOneOf<F, kernels::Frac> ? g : constant_derivative(f, g);  // 1 for frac
+      });
     } else {
       Saved saved = F::kSaves == Saves::kOutput ? Saved::output(y) : Saved(op[0]);
       return op.record(std::move(y),
