@@ -138,7 +138,6 @@ Tensor arange(Scalar stop, const TensorOptions& options, SourceLocation where) {
 Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptions& options, SourceLocation where) {
   const CallSite site("linspace", where);
   const Tensor out = empty({steps}, options);
-  if (!steps) return out;
   const bool direct = out.device().is_cpu() && is_floating_point(out.dtype());
   const Tensor host = direct ? out : empty({steps}, {DType::float64});
   const double step = steps > 1 ? (stop - start) / static_cast<double>(steps - 1) : 0;
@@ -146,7 +145,7 @@ Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptio
     const View values(host.storage(), host.dtype(), {end - begin}, {1}, begin);
     if (end > begin) backend_of(host.device()).run(calls::Arange{values, from, step, first});
   };
-  const std::int64_t middle = std::max<std::int64_t>(1, steps / 2);
+  const std::int64_t middle = steps > 1 ? steps / 2 : steps;
   part(0, middle, start, 0);  // counted from both ends, so that the last one is exact
   part(middle, steps, stop, middle - steps + 1);
   return direct ? out : raw::copy_to(host, out);

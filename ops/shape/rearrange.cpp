@@ -393,9 +393,8 @@ namespace {
 
 Tensor rolled(const Tensor& x, std::int64_t shift, int dim) {
   dim = raw::wrap_dim(x, dim);
-  const std::int64_t size = x.dim() ? x.shape()[dim] : 0;
   if (x.dim() == 0 || x.numel() == 0) return x.clone();
-  const std::int64_t cut = (size - shift % size) % size;
+  const std::int64_t size = x.shape()[dim], cut = (size - shift % size) % size;
   const Tensor from = raw::detach(x);
   Tensor y = raw::new_result(x.shape(), x.strides(), x.dtype(), x.device());
   raw::overwrite(from.narrow(dim, cut, size - cut), y.narrow(dim, 0, size - cut));

@@ -27,7 +27,7 @@ template <class T, class Run> void with_power(T p, const Run& run) {
   else if (p == T(-2)) run([](T x) { return (T(1) / x) * (T(1) / x); });
   else if (p == T(0.5)) run([](T x) { return positive_root(x); });
   else if (p == T(-0.5)) run([](T x) { return T(1) / positive_root(x); });
-  else run([p](T x) { return power_of(x, p); });
+  else run([p](T x) __attribute__((always_inline)) { return power_of(x, p); });
 }
 
 }  // namespace

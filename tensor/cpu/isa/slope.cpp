@@ -34,7 +34,6 @@ void slope(const void* grad, const void* saved, void* out, std::int64_t n, doubl
 template <class Form, class T> void install(SlopeLoop* table) {
   kernels::for_each(kernels::UnaryOps{}, [&]<class Op, int I>() {
     if constexpr (Op::kOrder >= (std::is_same_v<Form, kernels::Curve> ? 2 : 1)) table[I] = slope<Op, Form, T>;
-    else table[I] = nullptr;
   });
 }
 

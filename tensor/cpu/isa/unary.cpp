@@ -29,7 +29,6 @@ template <class Op, class T> void unary(const void* x, void* y, std::int64_t n, 
 template <class T> void install(UnaryLoop* table) {
   kernels::for_each(kernels::UnaryOps{}, [&]<class Op, int I>() {
     if constexpr (takes<T>(Op::kKind)) table[I] = unary<Op, T>;
-    else table[I] = nullptr;
   });
 }
 
@@ -54,10 +53,13 @@ template <class S> void install_halves(UnaryLoop* table) {
   using namespace kernels;
   for_each(UnaryOps{}, [&]<class Op, int I>() {
     if constexpr (kIsOneOf<Op, Relu, Hardtanh, Relu6, LeakyRelu, Hardswish, Hardsigmoid, Softshrink, Hardshrink,
-                           Threshold, Sqrt, Rsqrt, Square, Reciprocal, Floor, Ceil, Round, Trunc, Frac, Clamp>)
+                           Threshold, Sqrt, Rsqrt, Square, Reciprocal, Floor, Ceil, Round, Trunc, Frac, Clamp,
+                           PowScalar>)
       table[I] = [](const void* x, void* y, std::int64_t n, double p0, double p1) {
         const float q0 = parameter<float>(p0), q1 = parameter<float>(p1);
-        map_halves<S>([q0, q1](float v) { return Value::of<Op>(v, q0, q1); }, y, n, x);
+        if constexpr (std::is_same_v<Op, PowScalar>)
+          with_power(q0, [&](const auto& power) { map_halves<S>(power, y, n, x); });
+        else map_halves<S>([q0, q1](float v) { return Value::of<Op>(v, q0, q1); }, y, n, x);
       };
   });
 }

@@ -251,8 +251,7 @@ template <class T> struct Matrix {
       T *const v = a + i * (m + 1), first = v[0];
       T most = 0, sum = 0;
       for (int j = 1; j < m - i; ++j) most = std::max(most, std::abs(v[j]));
-      factors[i] = 0;
-      if (most == 0) continue;
+      if (factors[i] = 0; most == 0) continue;
       most = std::max(most, std::abs(first));
       for (int j = 0; j < m - i; ++j) sum += v[j] / most * (v[j] / most);
       const T diagonal = -std::copysign(most * std::sqrt(sum), first);
