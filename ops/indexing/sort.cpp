@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 #include <minnow/ops/detail/operation.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/reductions/reduce.h>

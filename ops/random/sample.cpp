@@ -15,6 +15,7 @@
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
 #include <minnow/tensor/raw/elementwise.h>
+#include <minnow/tensor/runtime/capture_session.h>
 
 namespace minnow {
 namespace {
