@@ -225,7 +225,7 @@ template <class T> struct Matrix {
   /// The first rows of a become those of Qᵀ.
   int qr() const {
     const int m = columns(args.a), n = rows(args.a), k = std::min(m, n);
-    const bool small = std::max(m, n) * sizeof(T) <= kSmallQr;
+    const bool small = std::max(m, n) * int{sizeof(T)} <= kSmallQr;
     T* const factors = work + needs.work;
     int info = 0;
     if (small) small_qr(m, n, k, factors);
