@@ -240,7 +240,6 @@ template <class T> struct Matrix {
   static void reflect(T* v, T factor, int size, int stride, int count) {
     for (T* x = v + stride; count > 0; --count, x += stride) {
       T sum = 0;
-#pragma omp simd reduction(+ : sum)
       for (int i = 0; i < size; ++i) sum += v[i] * x[i];
       for (int i = 0; i < size; ++i) x[i] -= factor * sum * v[i];
     }
