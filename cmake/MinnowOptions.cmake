@@ -80,7 +80,8 @@ endfunction()
 # minnow_join(TARGET SOURCE...): compiles as many sources of a folder as one as MINNOW_LIBRARY_BATCH says, but not those that
 # use a name for different things.
 set(minnow_sources_apart
-    data/synthetic_digits distributed/sharded nn/module/clone nn/module/quantize ops/products/attention
+    data/synthetic_digits distributed/sharded nn/module/clone nn/module/quantize nn/module/summary
+    ops/products/attention
     ops/convolution/conv ops/convolution/pool_adaptive ops/convolution/pool_forms ops/reductions/reduce optim/muon
     optim/optimizer_state tensor/cpu/.+ tensor/io/detail/pickle tensor/io/save tensor/raw/reduce)
 if(MINNOW_FUZZ)  # which replaces objects of the library
