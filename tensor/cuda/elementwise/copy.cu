@@ -113,7 +113,8 @@ template <class T> __device__ T element(std::int64_t i, T start, T by) {
   else return kernels::mul_add(static_cast<T>(i), by, start);
 }
 
-template <class T> __global__ void arange_kernel(void* out, DType dtype, std::int64_t n, T start, T by, std::int64_t first) {
+template <class T>
+__global__ void arange_kernel(void* out, DType dtype, std::int64_t n, T start, T by, std::int64_t first) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step)
     store_one<Accepts::kAll>(out, dtype, i, element<T>(first + i, start, by));
@@ -152,8 +153,11 @@ template <> void execute(const calls::Arange& args) {
   const Call call(args);
   const unsigned blocks = blocks_for(out.numel());
   if (is_integral(out.dtype()))
-    launch(call, arange_kernel<std::int64_t>, blocks, kThreads, out.raw_data(), out.dtype(), out.numel(), start, step, args.first);
-  else launch(call, arange_kernel<double>, blocks, kThreads, out.raw_data(), out.dtype(), out.numel(), start, step, args.first);
+    launch(call, arange_kernel<std::int64_t>, blocks, kThreads, out.raw_data(), out.dtype(), out.numel(), start, step,
+           args.first);
+  else
+    launch(call, arange_kernel<double>, blocks, kThreads, out.raw_data(), out.dtype(), out.numel(), start, step,
+           args.first);
 }
 
 }  // namespace minnow::cuda
