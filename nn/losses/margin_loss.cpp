@@ -122,15 +122,15 @@ Tensor multilabel_margin_loss(const In& x_, const In& target_, LossOptions optio
   const Tensor &x = op[0], &target = op[1];
   require_rows(op);
   require_class_numbers(op, x.shape());
-  // [N, C]: whether an element of target is a class, and that class, else 0.
-  const Tensor used = cumsum(target == -1, -1) == 0, classes = where(used, target, 0);
+  // [N, C]: whether an element of target is a class, and that class, else the first of the row.
+  const Tensor used = cumsum(target == -1, -1) == 0,
+               classes = where(used, target, clamp_min(target.narrow(-1, 0, 1), 0));
   const Tensor losses = with_target_errors(x, target, [&] {
-    const Tensor of_target = gather(x, -1, classes);
-    const Tensor is_target = scatter_add(zeros_like(classes), -1, classes, used.to(DType::int64)) > 0;
-    // [N, C of target, C of x].
-    const Tensor margins = 1.0 - (of_target.unsqueeze(-1) - x.unsqueeze(-2));
-    const Tensor counted = logical_and(used.unsqueeze(-1), logical_not(is_target).unsqueeze(-2));
-    return sum(where(counted, hinge(margins), 0.0), {-2, -1}) / static_cast<double>(x.size(-1));
+    // What is no class, and what is one of the target, has no margin: as in PyTorch, NaN counts nothing either.
+    const Tensor near = where(used, 1.0 - gather(x, -1, classes), -kInfinity);
+    const Tensor others = scatter(x, -1, classes, -kInfinity);
+    const Tensor margins = near.unsqueeze(-1) + others.unsqueeze(-2);  // [N, C of target, C of x]
+    return sum(where(margins > 0, margins, 0.0), {-2, -1}) / static_cast<double>(x.size(-1));
   });
   return reduced(losses, options.reduction);
 }
