@@ -259,7 +259,7 @@ Tensor where(Backend& backend, const In& condition, const In& a, const In& b) {
                              "compare first, e.g. x > 0"));
   const DType result = result_type(*a, *b);
   const Shape ab = broadcast_shape(a, b);
-  const Shape shape = broadcast_shape(condition, expand(a, ab), "condition", "a");
+  const Shape shape = ab == condition->shape() ? ab : broadcast_shape(condition, expand(a, ab), "condition", "a");
   const Device device = condition->device().is_cpu() ? device_of(*a, *b) : condition->device();
   const Tensor out = allocate_like(backend, shape, result, device, {&*a, &*b, &*condition});
   if (out.numel())

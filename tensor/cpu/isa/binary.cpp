@@ -67,7 +67,8 @@ template <class T, bool IsBool> void install_own(BinaryLoop* table) {
 template <class Op, class T, int One> bool binary_one(const void* a, const void* b, void* out, std::int64_t n) {
   const T* x = static_cast<const T*>(a);
   const T* y = static_cast<const T*>(b);
-  T* z = static_cast<T*>(out);
+  using Out = ResultOf<decltype(Op::value(T(), T())), T>;
+  Out* z = static_cast<Out*>(out);
   const T one = One == 0 ? *x : *y;
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < n; ++i) z[i] = One == 0 ? Op::value(one, y[i]) : Op::value(x[i], one);
@@ -95,8 +96,9 @@ template <class T> void install(Kernels& k, Compute compute) {
   const int type = static_cast<int>(compute);
   for_each(BinaryOps{}, [&]<class Op, int I>() {
     if constexpr (takes<T>(Op::kKind)) k.binary[type][I] = binary<Op, T>;
-    if constexpr (takes<T>(Op::kKind) && kIsOneOf<Op, Add, Sub, Mul, Div, Maximum, Minimum, Fmax, Fmin, Prelu,
-                                                  BitwiseAnd, BitwiseOr, BitwiseXor, LeftShift, RightShift>) {
+    if constexpr (takes<T>(Op::kKind) && (Op::kKind == Kind::kPredicate ||
+                                          kIsOneOf<Op, Add, Sub, Mul, Div, Maximum, Minimum, Fmax, Fmin, Prelu,
+                                                   BitwiseAnd, BitwiseOr, BitwiseXor, LeftShift, RightShift>)) {
       k.binary_one[0][type][I] = binary_one<Op, T, 0>;
       k.binary_one[1][type][I] = binary_one<Op, T, 1>;
     }
