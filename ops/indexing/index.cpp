@@ -122,6 +122,12 @@ namespace {
 
 enum class To : std::uint8_t { copy, self };
 
+/// Whether halves are summed in a float32 copy and rounded once, as in CUDA.  Not where most of x stays as it is.
+bool sums_in_float(const In& x, const In& source, ScatterOp op) {
+  return op == ScatterOp::add && is_half(x->dtype()) && backend_of(x->device()).computes_on_host() &&
+         x->numel() / 4 <= source->numel();
+}
+
 Tensor scatter(To to, const In& x, int dim, const In& index, const In& source, ScatterOp op) {
   Backend& backend = dispatch({{"x", *x}, {"index", *index}, {"source", *source}});
   dim = wrap_dim(x, dim);
@@ -130,11 +136,12 @@ Tensor scatter(To to, const In& x, int dim, const In& index, const In& source, S
     throw ShapeError(message("source does not match index", {{"x", *x}, {"index", *index}, {"source", *source}},
                              "source needs the number of dimensions of index, and no smaller sizes"));
   require_same_dtype(x, index, source);
-  const Tensor out = to == To::self ? *x : contiguous(clone(x));
-  if (!index->numel()) return out;
-  const View at = at_least_1d(*index);
-  run_indexed(backend, calls::ScatterAdd{at_least_1d(*source), at, cropped(at_least_1d(out), dim, at), dim, op}, x, dim,
-              index);
+  const DType wide = sums_in_float(x, source, op) ? DType::float32 : x->dtype();
+  const Tensor out = to == To::self ? *x : contiguous(wide == x->dtype() ? clone(x) : cast(x, wide));
+  if (index->numel()) {
+    const View at = at_least_1d(*index), from = at_least_1d(cast(source, out.dtype()));
+    run_indexed(backend, calls::ScatterAdd{from, at, cropped(at_least_1d(out), dim, at), dim, op}, x, dim, index);
+  }
   return out;
 }
 
@@ -147,10 +154,12 @@ Tensor add_slices(To to, const In& x, int dim, const In& index, const In& source
     throw ShapeError(message("source does not match", {{"x", *x}, {"index", *index}, {"source", *source}},
                              "source needs shape " + shape.str()));
   require_same_dtype(x, index, source);
-  const Tensor out = to == To::self ? *x : contiguous(clone(x));
+  const DType wide = sums_in_float(x, source, op) ? DType::float32 : x->dtype();
+  const Tensor out = to == To::self ? *x : contiguous(wide == x->dtype() ? clone(x) : cast(x, wide));
   if (source->numel())
-    run_indexed(backend, calls::IndexAdd{at_least_1d(*source), at_least_1d(*index), at_least_1d(out), dim, op}, x, dim,
-                index);
+    run_indexed(backend,
+                calls::IndexAdd{at_least_1d(cast(source, out.dtype())), at_least_1d(*index), at_least_1d(out), dim, op},
+                x, dim, index);
   return out;
 }
 
@@ -164,12 +173,12 @@ bool is_apart(const In& x, const In& index, const In& source) {
 
 Tensor scatter_add(const In& x, int dim, const In& index, const In& source, ScatterOp op) {
   const CallSite site("scatter_add", x.where);
-  return scatter(To::copy, x, dim, index, source, op);
+  return cast(scatter(To::copy, x, dim, index, source, op), x->dtype());
 }
 
 void scatter_add_(const In& x, int dim, const In& index, const In& source, ScatterOp op) {
-  if (!is_apart(x, index, source)) {
-    copy_to(scatter_add(x, dim, index, source, op), *x);
+  if (!is_apart(x, index, source) || sums_in_float(x, source, op)) {
+    copy_to(scatter(To::copy, x, dim, index, source, op), *x);
     return;
   }
   scatter(To::self, x, dim, index, source, op);
@@ -189,12 +198,12 @@ Tensor index_select(const In& x, int dim, const In& index) {
 
 Tensor index_add(const In& x, int dim, const In& index, const In& source, ScatterOp op) {
   const CallSite site("index_add", x.where);
-  return add_slices(To::copy, x, dim, index, source, op);
+  return cast(add_slices(To::copy, x, dim, index, source, op), x->dtype());
 }
 
 void index_add_(const In& x, int dim, const In& index, const In& source, ScatterOp op) {
-  if (!is_apart(x, index, source)) {
-    copy_to(index_add(x, dim, index, source, op), *x);
+  if (!is_apart(x, index, source) || sums_in_float(x, source, op)) {
+    copy_to(add_slices(To::copy, x, dim, index, source, op), *x);
     return;
   }
   add_slices(To::self, x, dim, index, source, op);

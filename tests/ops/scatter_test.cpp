@@ -1,4 +1,6 @@
+#include <cmath>
 #include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/indexing/index.h>
 #include <minnow/ops/indexing/scatter.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
@@ -136,6 +138,21 @@ TEST_P(Scattering, RefusesWhatDoesNotMatch) {
   EXPECT_THROW((void)x.index_copy(0, tensor({0, 1}, device()), ones({3, 2}, device())), ShapeError);
   EXPECT_THROW(finish([&] { (void)x.scatter(0, index + 3, source); }), IndexError);
   EXPECT_THROW(finish([&] { (void)x.scatter_reduce(0, index - 1, source, Scatter::amax); }), IndexError);
+}
+
+TEST_P(Scattering, OfHalvesRoundsTheirSumOnce) {
+  for (const DType dtype : {float16, bfloat16}) {
+    const Tensor x = ones({1}, {dtype, device()}), index = zeros({2048}, {int64, device()});
+    const Tensor sources = full({2048}, std::ldexp(1, -11), {dtype, device()});  // each is lost beside 1
+    EXPECT_EQ(scatter_add(x, 0, index, sources).to_vector<double>()[0], 2);
+    EXPECT_EQ(index_add(x, 0, index, sources).to_vector<double>()[0], 2);
+    Tensor y = x.clone();
+    scatter_add_(y, 0, index, sources);
+    EXPECT_EQ(y.to_vector<double>()[0], 2);
+    index_add_(y, 0, index, sources);
+    EXPECT_EQ(y.to_vector<double>()[0], 3);
+    EXPECT_EQ(y.dtype(), dtype);
+  }
 }
 
 /// Many sources of an element, which a GPU combines in pieces.
