@@ -104,22 +104,24 @@ template <> struct Entry<std::uint64_t> {
 
 constexpr int kDigitBits = 11, kDigits = 1 << kDigitBits;
 constexpr int kShortDigitBits = 8;
-constexpr std::int64_t kComparedRow = 160;  // up to this length comparing is faster than counting
+constexpr std::int64_t kComparedRow = 160;  // up to this length comparing is faster than counting many digits
+constexpr std::int64_t kCountedDigit = 32;  // the same for each of few digits
 constexpr std::int64_t kShortRow = 4096;    // up to this length fewer counters pay
 constexpr std::int64_t kFew = 8;            // up to this part of a short row a heap is faster
 constexpr std::int64_t kLongRow = 1 << 16;  // from this length on a row alone is worth several threads
 
+/// The least key of the entries, and how many bits their distances from it have; where that is not worth it, all.
+template <class T, class E> std::pair<KeyOf<T>, int> range_of(const E* entries, std::int64_t n) {
+  if (!std::is_integral_v<T> || sizeof(T) < 4 || n <= kCountedDigit) return {KeyOf<T>{0}, kKeyBits<T>};
+  KeyOf<T> low = entries[0].key(), high = low;
+  for (std::int64_t i = 1; i < n; ++i) low = std::min(low, entries[i].key()), high = std::max(high, entries[i].key());
+  return {low, static_cast<int>(std::bit_width(high - low))};
+}
+
 /// Sorts entries by their keys' bits, a digit of `bits` bits at a time from the lowest; `other` has the same size.
 /// Returns the array with the result.
-template <class T, int bits, class E> E* radix_sort(E* from, E* other, std::int64_t n) {
+template <int bits, class Key, class E> E* radix_sort(E* from, E* other, std::int64_t n, Key low, int key_bits) {
   constexpr std::size_t kSize = std::size_t{1} << bits;
-  KeyOf<T> low = 0;
-  int key_bits = kKeyBits<T>;
-  if constexpr (std::is_integral_v<T> && sizeof(T) >= 4) {  // of both signs all digits differ, but few of distances
-    KeyOf<T> high = low = from[0].key();
-    for (std::int64_t i = 1; i < n; ++i) low = std::min(low, from[i].key()), high = std::max(high, from[i].key());
-    key_bits = static_cast<int>(std::bit_width(high - low));
-  }
   for (int shift = 0; shift < key_bits; shift += bits) {
     std::uint32_t counts[kSize] = {};
     const auto digit = [=](const E& e) { return static_cast<std::size_t>((e.key() - low) >> shift) & (kSize - 1); };
@@ -134,12 +136,13 @@ template <class T, int bits, class E> E* radix_sort(E* from, E* other, std::int6
 }
 
 template <class T, class E> E* sort_entries(E* entries, E* other, std::int64_t n) {
-  if (n <= kComparedRow) {
+  const auto [low, bits] = range_of<T>(entries, n);
+  if (n <= kComparedRow && n <= kCountedDigit * ((bits + kShortDigitBits - 1) / kShortDigitBits)) {
     std::sort(entries, entries + n);
     return entries;
   }
-  if (n <= kShortRow) return radix_sort<T, kShortDigitBits>(entries, other, n);
-  return radix_sort<T, kDigitBits>(entries, other, n);
+  if (n <= kShortRow) return radix_sort<kShortDigitBits>(entries, other, n, low, bits);
+  return radix_sort<kDigitBits>(entries, other, n, low, bits);
 }
 
 /// The same for a long row, by several threads: each counts and moves the entries of its part of the row.
