@@ -186,15 +186,10 @@ Tensor nll_loss(const In& x_, const In& target_, const NLLLossOptions& given) {
   if (target.is_floating_point())
     throw DTypeError(message("class numbers must be int64", op, "for probabilities use cross_entropy, on logits"));
   require_weight(options.weight, x, classes_of(x));
-  return with_target_errors(x, target, options.ignore_index, [&] {
-    const Tensor ignored = target == options.ignore_index;
-    const int dim = class_dim(x);
-    // Mostly none is ignored; only on the host this is known at once.
-    if (!options.weight.defined() && x.device().is_cpu() && !any(ignored).item<bool>())
-      return reduced(-gather(x, dim, target.unsqueeze(dim)).squeeze(dim), options.reduction);
-    const auto [losses, total] = nll_of(x, target, options.weight, ignored);
-    return reduced(losses, options.reduction, total);
+  const auto [losses, total] = with_target_errors(x, target, options.ignore_index, [&] {
+    return nll_of(x, target, options.weight, target == options.ignore_index);
   });
+  return reduced(losses, options.reduction, total);
 }
 
 Tensor mse_loss(const In& x_, const In& y_, LossOptions options) {
