@@ -229,7 +229,7 @@ class Methods {
   Tensor erfinv_(SourceLocation where = SourceLocation::current()) const;
   /// log |Γ(x)|.
   [[nodiscard]] Tensor lgamma(SourceLocation where = SourceLocation::current()) const;
-  /// The derivative of lgamma.  It has no gradient here.
+  /// The derivative of lgamma.
   [[nodiscard]] Tensor digamma(SourceLocation where = SourceLocation::current()) const;
   /// log(x / (1 - x)).
   [[nodiscard]] Tensor logit(SourceLocation where = SourceLocation::current()) const;

@@ -82,6 +82,7 @@ add("clamp_max", "x", POINTS, "clamp_max(x, 0.3)", "torch.clamp_max(x, 0.3)", dt
 add("clamp_max/tensor", "x high", TWO, dtypes=NUMBERS)
 for exponent, form in (("2", ""), ("3", "/3"), ("-1", "/-1"), ("0.5", "/half"), ("2.3", "/2.3")):
     add("pow_scalar" + form, "x:pos", POINTS, f"pow_scalar(x, {exponent})", f"torch.pow(x, {exponent})")
+add("polygamma", "x:above1", POINTS, "polygamma(2, x)", "torch.polygamma(2, x)", dtypes=FLOATS)
 add("pow/3", "x", POINTS, "pow(x, 3)", "torch.pow(x, 3)", dtypes=NUMBERS)
 add("nan_to_num", "x", POINTS, dtypes=NUMBERS)
 WRITTEN = Shapes("\n".join(case for case in POINTS.cases.splitlines() if "/b" not in case), POINTS.growth)

@@ -8,6 +8,7 @@
 #include <minnow/ops/detail/in_place.h>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/unary.h>
+#include <minnow/ops/detail/unary_curve.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/dtype_switch.h>
@@ -23,30 +24,21 @@ using kernels::Saves;
 struct FunctionInfo {
   const char* name;
   int op;
-  int order;
+  detail::curves::Curve curve;  ///< null where the slope is constant in pieces
   double p0, p1;
 };
-
-/// grad * curve(saved).  Has no gradient of its own.
-Tensor second_derivative(const FunctionInfo& f, const Tensor& grad, const Tensor& saved) {
-  Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1, true);
-  return record(f.name, std::move(out), {grad, saved}, [](const Tensor&) -> Gradients {
-    throw AutogradError(message("it has no third derivative", {}, "call backward without create_graph"));
-  });
-}
 
 /// grad * slope(saved), recorded, so that it has a gradient.
 Tensor first_derivative(const FunctionInfo& f, const Tensor& grad, const Tensor& saved) {
   Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1);
   if (!records(grad, saved)) return out;
-  return record(
-      f.name, std::move(out), {grad, saved},
-      [f, g = f.order > 1 ? Saved(grad) : Saved(), s = Saved(saved)](const Tensor& gg, Needs needs) -> Gradients {
-        Tensor bend;
-        if (needs[1] && f.order > 1) bend = second_derivative(f, mul(gg, g()), s());
-        else if (needs[1]) bend = zeros_like(s());  // 0 * gg * g is NaN where those are infinite
-        return {needs[0] ? first_derivative(f, gg, s()) : Tensor(), std::move(bend)};
-      });
+  return record(f.name, std::move(out), {grad, saved},
+                [f, g = f.curve ? Saved(grad) : Saved(), s = Saved(saved)](const Tensor& gg, Needs needs) -> Gradients {
+                  Tensor bend;
+                  if (needs[1] && f.curve) bend = f.curve(mul(gg, g()), s(), f.p0, f.p1);
+                  else if (needs[1]) bend = zeros_like(s());  // 0 * gg * g is NaN where those are infinite
+                  return {needs[0] ? first_derivative(f, gg, s()) : Tensor(), std::move(bend)};
+                });
 }
 
 /// The derivative of a function whose slope is the same everywhere: it depends on grad alone.
@@ -71,7 +63,8 @@ template <class F> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
   Tensor y = raw::unary(op.backend(), index, op[0], p0, p1);
   if constexpr (F::kOrder > 0) {
     if (!op.records()) return y;
-    const FunctionInfo f{F::kName.data(), index, F::kOrder, p0, p1};
+    static_assert((F::kOrder > 1) == (detail::curves::kCurve<F> != nullptr));
+    const FunctionInfo f{F::kName.data(), index, detail::curves::kCurve<F>, p0, p1};
     if constexpr (F::kSaves == Saves::kNothing) {
       return op.record(std::move(y), [f](const Tensor& g) {
         return kIsOneOf<F, kernels::Frac> ? g : constant_derivative(f, g);  // 1 for frac
@@ -151,6 +144,12 @@ Tensor erfinv(const In& x) { return function<kernels::Erfinv>(x); }
 Tensor erfinv_(const In& x) { return in_place<kernels::Erfinv>(x); }
 Tensor lgamma(const In& x) { return function<kernels::Lgamma>(x); }
 Tensor digamma(const In& x) { return function<kernels::Digamma>(x); }
+Tensor polygamma(std::int64_t n, const In& x) {
+  const CallSite site("polygamma", x.where);
+  if (n < 0 || n > 170)
+    throw ValueError(message("n is not in [0, 170]", {}, "n is the number of derivatives of digamma"));
+  return function<kernels::Polygamma>(x, static_cast<double>(n));
+}
 Tensor logit(const In& x) { return function<kernels::Logit>(x); }
 Tensor floor(const In& x) { return function<kernels::Floor>(x); }
 Tensor floor_(const In& x) { return in_place<kernels::Floor>(x); }

@@ -80,8 +80,10 @@ Tensor tanh_(const In& x);
 Tensor erfinv_(const In& x);
 /// log |Γ(x)|.
 [[nodiscard]] Tensor lgamma(const In& x);
-/// The derivative of lgamma.  It has no gradient here.
+/// The derivative of lgamma.
 [[nodiscard]] Tensor digamma(const In& x);
+/// The n-th derivative of digamma, 0 <= n <= 170; NaN below -1000 for n of 2 and more.
+[[nodiscard]] Tensor polygamma(std::int64_t n, const In& x);
 /// log(x / (1 - x)).
 [[nodiscard]] Tensor logit(const In& x);
 /// Rounded down.  Gradient 0.

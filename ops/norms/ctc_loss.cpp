@@ -67,7 +67,7 @@ Tensor gradient(const Kept& kept, const Tensor& grad) {
         .run(calls::CtcLossBackward{raw::contiguous(grad), x, kept.targets(), kept.input_lengths(),
                                     kept.target_lengths(), kept.alpha, kept.losses(), out, kept.blank,
                                     kept.zero_infinity});
-  return record("ctc_loss_backward", out, {grad, x}, [](const Tensor&) -> Gradients {
+  return record("ctc_loss", out, {grad, x}, [](const Tensor&) -> Gradients {
     throw AutogradError(message("it has no second derivative", {}, "call backward without create_graph"));
   });
 }

@@ -17,7 +17,7 @@ template <class...> struct CallList {};
 namespace calls {
 
 /// All of them.  Backend's functions and the forwarding backends are generated from this list.
-using All = CallList<Copy, ScaleBytes, Fill, Arange, Unary, UnarySlope, UnaryCurve, Binary, Ternary, Reduce, ArgReduce,
+using All = CallList<Copy, ScaleBytes, Fill, Arange, Unary, UnarySlope, Binary, Ternary, Reduce, ArgReduce,
                      Scan, Sort, SearchSorted, Softmax, SoftmaxBackward, Attention, AttentionBackward, CrossEntropy,
                      CrossEntropyBackward, LayerNorm, LayerNormBackward, LstmStep, BatchNorm, BatchNormBackward, Matmul,
                      LinearBackwardWeight, QuantizedLinear, Lapack, Conv2d, Conv2dBackwardInput, Conv2dBackwardWeight,

@@ -23,15 +23,6 @@ struct Slope {
     else return Op::slope(s, p0, p1);
   }
 };
-/// The same for curve().
-struct Curve {
-  template <class Op, class T> MINNOW_HD static T of(T s, T p0, T p1) {
-    static_cast<void>(p0), static_cast<void>(p1);
-    if constexpr (Op::kParams == 0) return Op::curve(s);
-    else if constexpr (Op::kParams == 1) return Op::curve(s, p0);
-    else return Op::curve(s, p0, p1);
-  }
-};
 
 namespace detail {
 
@@ -46,7 +37,7 @@ template <class Op, class T> MINNOW_HD bool is_beyond(T x) {
 
 }  // namespace detail
 
-/// Value, Slope or Curve of a functor at x.
+/// Value or Slope of a functor at x.
 template <class Form, class Op, class T> MINNOW_HD auto apply(T x, T p0, T p1) {
 #ifndef __CUDA_ARCH__
   if constexpr (requires { Op::kReach; } && (std::is_same_v<Form, Value> || Op::kSaves == Saves::kInput)) {

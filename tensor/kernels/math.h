@@ -161,26 +161,34 @@ MINNOW_HD double trigamma(double x) {
 }
 MINNOW_HD float trigamma(float x) { return static_cast<float>(trigamma(static_cast<double>(x))); }
 
-/// The second derivative of digamma; -infinity at the poles, as on their right.
-MINNOW_HD double tetragamma(double x) {
-  if (is_pole_of_digamma(x)) return -kInfinity<double>;
-  double result = 0;
-  if (x < 0.5) {  // psi''(1 - x) - psi''(x) = 2 pi^3 cos(pi x) / sin^3(pi x)
-    const double angle = 3.14159265358979323846 * (x - round(x)), s = sin(angle);
-    result = -62.0125533605995829 * cos(angle) / (s * s * s);
-    x = 1 - x;
+/// The n-th derivative of digamma, (-1)^(n+1) n! zeta(n + 1, x) with Hurwitz' zeta function by Euler and Maclaurin's sum; infinite
+/// at the poles, as on their right; NaN below -1000.
+MINNOW_HD double polygamma(int n, double x) {
+  if (n == 0) return digamma(x);
+  if (n == 1) return trigamma(x);
+  const double sign = n % 2 == 0 ? -1 : 1;
+  if (is_pole_of_digamma(x)) return sign * kInfinity<double>;
+  if (!(x > -1000)) return kNan<double>;
+  const double s = n + 1;
+  double sum = 0, factorial = 1;
+  for (; x < n + 10; x += 1) sum += pow(x, -s);
+  for (int i = 2; i <= n; ++i) factorial *= i;
+  constexpr double kBernoulli[] = {1.0 / 12,
+                                   -1.0 / 720,
+                                   1.0 / 30240,  // of 2k, by (2k)!
+                                   -1.0 / 1209600,
+                                   1.0 / 47900160,
+                                   -691.0 / 1307674368000,
+                                   1.0 / 74724249600,
+                                   -3617.0 / 10670622842880000};
+  sum += pow(x, 1 - s) / n + pow(x, -s) / 2;
+  double power = s * pow(x, -s - 1);  // s (s + 1) ... (s + 2k - 2) / x^(s + 2k - 1)
+  for (int k = 0; k < 8; ++k) {
+    sum += kBernoulli[k] * power;
+    power *= (s + 2 * k + 1) * (s + 2 * k + 2) / (x * x);
   }
-  for (; x < 10; x += 1) result -= 2 / (x * x * x);
-  const double z = 1 / (x * x);
-  double p = -35.0 / 2;
-  p = p * z + 691.0 / 210;
-  p = p * z - 5.0 / 6;
-  p = p * z + 3.0 / 10;
-  p = p * z - 1.0 / 6;
-  p = p * z + 1.0 / 6;
-  p = p * z - 1.0 / 2;
-  return result + ((p * z - 1 / x) - 1) * z;
+  return sign * factorial * sum;
 }
-MINNOW_HD float tetragamma(float x) { return static_cast<float>(tetragamma(static_cast<double>(x))); }
+MINNOW_HD float polygamma(int n, float x) { return static_cast<float>(polygamma(n, static_cast<double>(x))); }
 
 }  // namespace minnow::detail::kernels::math

@@ -9,14 +9,12 @@ struct Sigmoid : Unary<Saves::kOutput> {
   static constexpr std::string_view kName = "sigmoid";
   template <class T> MINNOW_HD static T value(T x) { return math::sigmoid(x); }
   template <class T> MINNOW_HD static T slope(T y) { return y * (T(1) - y); }
-  template <class T> MINNOW_HD static T curve(T y) { return T(1) - T(2) * y; }
 };
 /// y = ln sigmoid(x);  dy/dx = sigmoid(-x).
 struct LogSigmoid : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "log_sigmoid";
   template <class T> MINNOW_HD static T value(T x) { return -math::softplus(-x); }
   template <class T> MINNOW_HD static T slope(T x) { return math::sigmoid(-x); }
-  template <class T> MINNOW_HD static T curve(T x) { return -math::sigmoid(x) * math::sigmoid(-x); }
 };
 /// y = ln(1 + e^(beta x)) / beta, x where beta x > threshold;  dy/dx = sigmoid(beta x).
 struct Softplus : Unary<Saves::kInput, 2> {
@@ -28,10 +26,6 @@ struct Softplus : Unary<Saves::kInput, 2> {
   template <class T> MINNOW_HD static T slope(T x, T beta, T threshold) {
     const T z = x * beta;
     return z > threshold ? T(1) : math::sigmoid(z);
-  }
-  template <class T> MINNOW_HD static T curve(T x, T beta, T threshold) {
-    const T z = x * beta;
-    return z >= threshold ? T(0) : beta * math::sigmoid(z) * math::sigmoid(-z);
   }
 };
 /// y = max(x, 0), NaN where x is NaN;  dy/dx = 1 where y > 0, else 0.
@@ -69,7 +63,6 @@ struct Elu : Unary<Saves::kInput, 1> {
   static constexpr std::string_view kName = "elu";
   template <class T> MINNOW_HD static T value(T x, T alpha) { return x <= T(0) ? alpha * math::expm1(x) : x; }
   template <class T> MINNOW_HD static T slope(T x, T alpha) { return x <= T(0) ? alpha * math::exp(x) : T(1); }
-  template <class T> MINNOW_HD static T curve(T x, T alpha) { return x < T(0) ? alpha * math::exp(x) : T(0); }
 };
 /// y = 1.0507 elu(x, 1.6733), the constants of self-normalizing networks.
 struct Selu : Unary<Saves::kInput> {
@@ -80,14 +73,12 @@ struct Selu : Unary<Saves::kInput> {
     return x <= T(0) ? T(kScale * kAlpha) * math::expm1(x) : T(kScale) * x;
   }
   template <class T> MINNOW_HD static T slope(T x) { return x <= T(0) ? T(kScale * kAlpha) * math::exp(x) : T(kScale); }
-  template <class T> MINNOW_HD static T curve(T x) { return x < T(0) ? T(kScale * kAlpha) * math::exp(x) : T(0); }
 };
 /// y = x where x > 0, else alpha (e^(x / alpha) - 1).
 struct Celu : Unary<Saves::kInput, 1> {
   static constexpr std::string_view kName = "celu";
   template <class T> MINNOW_HD static T value(T x, T alpha) { return x <= T(0) ? alpha * math::expm1(x / alpha) : x; }
   template <class T> MINNOW_HD static T slope(T x, T alpha) { return x <= T(0) ? math::exp(x / alpha) : T(1); }
-  template <class T> MINNOW_HD static T curve(T x, T alpha) { return x < T(0) ? math::exp(x / alpha) / alpha : T(0); }
 };
 /// y = x P(x), P the normal distribution's cumulative function, p its density;  dy/dx = P + x p.
 struct Gelu : Unary<Saves::kInput> {
@@ -96,7 +87,6 @@ struct Gelu : Unary<Saves::kInput> {
   template <class T> MINNOW_HD static T density(T x) { return T(0.398942280401432678) * math::exp(T(-0.5) * x * x); }
   template <class T> MINNOW_HD static T value(T x) { return x * below(x); }
   template <class T> MINNOW_HD static T slope(T x) { return below(x) + x * density(x); }
-  template <class T> MINNOW_HD static T curve(T x) { return density(x) * (T(2) - x * x); }
 };
 /// y = x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3).
 struct GeluTanh : Unary<Saves::kInput> {
@@ -116,12 +106,6 @@ struct GeluTanh : Unary<Saves::kInput> {
     const T du = T(kRoot) * (T(1) + T(3 * kCubic) * x * x);
     return T(0.5) * (T(1) + t) + T(0.5) * x * sech_squared(x) * du;
   }
-  template <class T> MINNOW_HD static T curve(T x) {
-    const T t = tanh_inner(x);
-    const T du = T(kRoot) * (T(1) + T(3 * kCubic) * x * x);
-    const T ddu = T(6 * kRoot * kCubic) * x;
-    return sech_squared(x) * (du + T(0.5) * x * (ddu - T(2) * t * du * du));
-  }
 };
 /// y = x s with s = sigmoid(x);  dy/dx = s (1 + x (1 - s)).
 struct Silu : Unary<Saves::kInput> {
@@ -130,10 +114,6 @@ struct Silu : Unary<Saves::kInput> {
   template <class T> MINNOW_HD static T slope(T x) {
     const T s = math::sigmoid(x);
     return s * (T(1) + x * (T(1) - s));
-  }
-  template <class T> MINNOW_HD static T curve(T x) {
-    const T s = math::sigmoid(x);
-    return s * (T(1) - s) * (T(2) + x * (T(1) - T(2) * s));
   }
 };
 /// y = x t with t = tanh(softplus(x));  dy/dx = t + x s (1 - t^2), s = sigmoid(x).
@@ -144,12 +124,6 @@ struct Mish : Unary<Saves::kInput> {
     const T t = math::tanh(math::softplus(x));
     return t + x * math::sigmoid(x) * (T(1) - t * t);
   }
-  template <class T> MINNOW_HD static T curve(T x) {
-    const T t = math::tanh(math::softplus(x));
-    const T s = math::sigmoid(x);
-    const T ws = (T(1) - t * t) * s;
-    return T(2) * ws + x * ws * (T(1) - s - T(2) * t * s);
-  }
 };
 /// y = x min(max(x + 3, 0), 6) / 6;  dy/dx = 0 up to -3, 1 from 3, x / 3 + 1 / 2 between.
 struct Hardswish : Unary<Saves::kInput> {
@@ -159,7 +133,6 @@ struct Hardswish : Unary<Saves::kInput> {
     const T middle = x < T(3) ? x / T(3) + T(0.5) : T(1);
     return x <= T(-3) ? T(0) : middle;
   }
-  template <class T> MINNOW_HD static T curve(T x) { return x > T(-3) && x < T(3) ? T(1) / T(3) : T(0); }
 };
 /// y = min(max(x + 3, 0), 6) / 6;  dy/dx = 1/6 inside of (-3, 3), else 0.
 struct Hardsigmoid : PiecewiseLinear<Saves::kInput> {
@@ -174,10 +147,6 @@ struct Softsign : Unary<Saves::kInput> {
   template <class T> MINNOW_HD static T slope(T x) {
     const T d = T(1) / (T(1) + math::abs(x));
     return d * d;
-  }
-  template <class T> MINNOW_HD static T curve(T x) {
-    const T d = T(1) / (T(1) + math::abs(x));
-    return T(-2) * Abs::slope(x) * d * d * d;
   }
 };
 /// y = x - l where x > l, x + l where x < -l, else 0.
@@ -203,10 +172,6 @@ struct Tanhshrink : Unary<Saves::kInput> {
     const T t = math::tanh(x);
     return t * t;
   }
-  template <class T> MINNOW_HD static T curve(T x) {
-    const T t = math::tanh(x);
-    return T(2) * t * (T(1) - t * t);
-  }
 };
 /// y = s x^2 / (2 b) where |x| < b, else s (|x| - b / 2): the losses smooth_l1 and huber of a difference.
 struct SmoothL1 : Unary<Saves::kInput, 2> {
@@ -226,7 +191,6 @@ struct SmoothL1 : Unary<Saves::kInput, 2> {
     const T right = x >= b ? s : inside;
     return x <= -b ? -s : right;
   }
-  template <class T> MINNOW_HD static T curve(T x, T b, T s) { return math::abs(x) < b ? bend(b, s) : T(0); }
 };
 /// y = x where x > t, else v.
 struct Threshold : PiecewiseLinear<Saves::kInput, 2, Kind::kNumeric> {

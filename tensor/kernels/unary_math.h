@@ -36,63 +36,54 @@ struct Exp : Unary<Saves::kOutput> {
   static constexpr std::string_view kName = "exp";
   template <class T> MINNOW_HD static T value(T x) { return math::exp(x); }
   template <class T> MINNOW_HD static T slope(T y) { return y; }
-  template <class T> MINNOW_HD static T curve(T) { return T(1); }
 };
 /// y = 2^x;  dy/dx = y ln 2.
 struct Exp2 : Unary<Saves::kOutput> {
   static constexpr std::string_view kName = "exp2";
   template <class T> MINNOW_HD static T value(T x) { return math::exp2(x); }
   template <class T> MINNOW_HD static T slope(T y) { return y * T(0.693147180559945309); }
-  template <class T> MINNOW_HD static T curve(T) { return T(0.693147180559945309); }
 };
 /// y = e^x - 1;  dy/dx = y + 1.
 struct Expm1 : Unary<Saves::kOutput> {
   static constexpr std::string_view kName = "expm1";
   template <class T> MINNOW_HD static T value(T x) { return math::expm1(x); }
   template <class T> MINNOW_HD static T slope(T y) { return y + T(1); }
-  template <class T> MINNOW_HD static T curve(T) { return T(1); }
 };
 /// y = ln x;  dy/dx = 1 / x.
 struct Log : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "log";
   template <class T> MINNOW_HD static T value(T x) { return math::log(x); }
   template <class T> MINNOW_HD static T slope(T x) { return T(1) / x; }
-  template <class T> MINNOW_HD static T curve(T x) { return T(-1) / (x * x); }
 };
 /// y = log2 x;  dy/dx = 1 / (x ln 2).
 struct Log2 : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "log2";
   template <class T> MINNOW_HD static T value(T x) { return math::log2(x); }
   template <class T> MINNOW_HD static T slope(T x) { return T(1.44269504088896341) / x; }
-  template <class T> MINNOW_HD static T curve(T x) { return T(-1.44269504088896341) / (x * x); }
 };
 /// y = log10 x;  dy/dx = 1 / (x ln 10).
 struct Log10 : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "log10";
   template <class T> MINNOW_HD static T value(T x) { return math::log10(x); }
   template <class T> MINNOW_HD static T slope(T x) { return T(0.434294481903251828) / x; }
-  template <class T> MINNOW_HD static T curve(T x) { return T(-0.434294481903251828) / (x * x); }
 };
 /// y = ln(1 + x);  dy/dx = 1 / (1 + x).
 struct Log1p : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "log1p";
   template <class T> MINNOW_HD static T value(T x) { return math::log1p(x); }
   template <class T> MINNOW_HD static T slope(T x) { return T(1) / (T(1) + x); }
-  template <class T> MINNOW_HD static T curve(T x) { return T(-1) / ((T(1) + x) * (T(1) + x)); }
 };
 /// y = sqrt x;  dy/dx = 1 / (2 y).
 struct Sqrt : Unary<Saves::kOutput> {
   static constexpr std::string_view kName = "sqrt";
   template <class T> MINNOW_HD static T value(T x) { return math::sqrt(x); }
   template <class T> MINNOW_HD static T slope(T y) { return T(0.5) / y; }
-  template <class T> MINNOW_HD static T curve(T y) { return T(-0.5) / (y * y); }
 };
 /// y = 1 / sqrt x;  dy/dx = -y^3 / 2.
 struct Rsqrt : Unary<Saves::kOutput> {
   static constexpr std::string_view kName = "rsqrt";
   template <class T> MINNOW_HD static T value(T x) { return T(1) / math::sqrt(x); }
   template <class T> MINNOW_HD static T slope(T y) { return T(-0.5) * y * y * y; }
-  template <class T> MINNOW_HD static T curve(T y) { return T(-1.5) * y * y; }
 };
 /// y = x^2;  dy/dx = 2 x.
 struct Square : Unary<Saves::kInput, 0, Kind::kNumeric> {
@@ -104,14 +95,12 @@ struct Square : Unary<Saves::kInput, 0, Kind::kNumeric> {
     else return x * x;
   }
   template <class T> MINNOW_HD static T slope(T x) { return T(2) * x; }
-  template <class T> MINNOW_HD static T curve(T) { return T(2); }
 };
 /// y = 1 / x;  dy/dx = -y^2.
 struct Reciprocal : Unary<Saves::kOutput> {
   static constexpr std::string_view kName = "reciprocal";
   template <class T> MINNOW_HD static T value(T x) { return T(1) / x; }
   template <class T> MINNOW_HD static T slope(T y) { return -(y * y); }
-  template <class T> MINNOW_HD static T curve(T y) { return T(-2) * y; }
 };
 /// y = sin x;  dy/dx = cos x.  Beyond kReach libm computes it.
 struct Sin : Unary<Saves::kInput> {
@@ -119,7 +108,6 @@ struct Sin : Unary<Saves::kInput> {
   static constexpr float kReach = math::host::kTrigReach;
   template <class T> MINNOW_HD static T value(T x) { return math::sin(x); }
   template <class T> MINNOW_HD static T slope(T x) { return math::cos(x); }
-  template <class T> MINNOW_HD static T curve(T x) { return -math::sin(x); }
 };
 /// y = cos x;  dy/dx = -sin x.
 struct Cos : Unary<Saves::kInput> {
@@ -127,7 +115,6 @@ struct Cos : Unary<Saves::kInput> {
   static constexpr float kReach = math::host::kTrigReach;
   template <class T> MINNOW_HD static T value(T x) { return math::cos(x); }
   template <class T> MINNOW_HD static T slope(T x) { return -math::sin(x); }
-  template <class T> MINNOW_HD static T curve(T x) { return -math::cos(x); }
 };
 /// y = tan x;  dy/dx = 1 + y^2.
 struct Tan : Unary<Saves::kOutput> {
@@ -135,114 +122,96 @@ struct Tan : Unary<Saves::kOutput> {
   static constexpr float kReach = math::host::kTrigReach;
   template <class T> MINNOW_HD static T value(T x) { return math::tan(x); }
   template <class T> MINNOW_HD static T slope(T y) { return T(1) + y * y; }
-  template <class T> MINNOW_HD static T curve(T y) { return T(2) * y; }
 };
 /// y = arcsin x;  dy/dx = 1 / sqrt(1 - x^2).
 struct Asin : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "asin";
   template <class T> MINNOW_HD static T value(T x) { return math::asin(x); }
   template <class T> MINNOW_HD static T slope(T x) { return T(1) / math::sqrt(T(1) - x * x); }
-  template <class T> MINNOW_HD static T curve(T x) {
-    const T s = slope(x);
-    return x * s * s * s;
-  }
 };
 /// y = arccos x;  dy/dx = -1 / sqrt(1 - x^2).
 struct Acos : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "acos";
   template <class T> MINNOW_HD static T value(T x) { return math::acos(x); }
   template <class T> MINNOW_HD static T slope(T x) { return -Asin::slope(x); }
-  template <class T> MINNOW_HD static T curve(T x) { return -Asin::curve(x); }
 };
 /// y = arctan x;  dy/dx = 1 / (1 + x^2).
 struct Atan : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "atan";
   template <class T> MINNOW_HD static T value(T x) { return math::atan(x); }
   template <class T> MINNOW_HD static T slope(T x) { return T(1) / (T(1) + x * x); }
-  template <class T> MINNOW_HD static T curve(T x) { return T(-2) * x * slope(x) * slope(x); }
 };
 /// y = sinh x;  dy/dx = cosh x.
 struct Sinh : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "sinh";
   template <class T> MINNOW_HD static T value(T x) { return math::sinh(x); }
   template <class T> MINNOW_HD static T slope(T x) { return math::cosh(x); }
-  template <class T> MINNOW_HD static T curve(T x) { return math::sinh(x); }
 };
 /// y = cosh x;  dy/dx = sinh x.
 struct Cosh : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "cosh";
   template <class T> MINNOW_HD static T value(T x) { return math::cosh(x); }
   template <class T> MINNOW_HD static T slope(T x) { return math::sinh(x); }
-  template <class T> MINNOW_HD static T curve(T x) { return math::cosh(x); }
 };
 /// y = tanh x;  dy/dx = 1 - y^2.
 struct Tanh : Unary<Saves::kOutput> {
   static constexpr std::string_view kName = "tanh";
   template <class T> MINNOW_HD static T value(T x) { return math::tanh(x); }
   template <class T> MINNOW_HD static T slope(T y) { return T(1) - y * y; }
-  template <class T> MINNOW_HD static T curve(T y) { return T(-2) * y; }
 };
 /// y = arsinh x;  dy/dx = 1 / sqrt(x^2 + 1).
 struct Asinh : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "asinh";
   template <class T> MINNOW_HD static T value(T x) { return math::asinh(x); }
   template <class T> MINNOW_HD static T slope(T x) { return T(1) / math::sqrt(x * x + T(1)); }
-  template <class T> MINNOW_HD static T curve(T x) {
-    const T s = slope(x);
-    return -x * s * s * s;
-  }
 };
 /// y = arcosh x;  dy/dx = 1 / sqrt(x^2 - 1).
 struct Acosh : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "acosh";
   template <class T> MINNOW_HD static T value(T x) { return math::acosh(x); }
   template <class T> MINNOW_HD static T slope(T x) { return T(1) / math::sqrt(x * x - T(1)); }
-  template <class T> MINNOW_HD static T curve(T x) {
-    const T s = slope(x);
-    return -x * s * s * s;
-  }
 };
 /// y = artanh x;  dy/dx = 1 / (1 - x^2).
 struct Atanh : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "atanh";
   template <class T> MINNOW_HD static T value(T x) { return math::atanh(x); }
   template <class T> MINNOW_HD static T slope(T x) { return T(1) / (T(1) - x * x); }
-  template <class T> MINNOW_HD static T curve(T x) { return T(2) * x * slope(x) * slope(x); }
 };
 /// y = erf x;  dy/dx = 2 / sqrt(pi) e^(-x^2).
 struct Erf : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "erf";
   template <class T> MINNOW_HD static T value(T x) { return math::erf(x); }
   template <class T> MINNOW_HD static T slope(T x) { return T(1.12837916709551257) * math::exp(-(x * x)); }
-  template <class T> MINNOW_HD static T curve(T x) { return T(-2) * x * slope(x); }
 };
 /// y = 1 - erf x;  dy/dx = -2 / sqrt(pi) e^(-x^2).
 struct Erfc : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "erfc";
   template <class T> MINNOW_HD static T value(T x) { return math::erfc(x); }
   template <class T> MINNOW_HD static T slope(T x) { return -Erf::slope(x); }
-  template <class T> MINNOW_HD static T curve(T x) { return -Erf::curve(x); }
 };
 /// erf y = x;  dy/dx = sqrt(pi) / 2 e^(y^2).
 struct Erfinv : Unary<Saves::kOutput> {
   static constexpr std::string_view kName = "erfinv";
   template <class T> MINNOW_HD static T value(T x) { return math::erfinv(x); }
   template <class T> MINNOW_HD static T slope(T y) { return T(0.886226925452758014) * math::exp(y * y); }
-  template <class T> MINNOW_HD static T curve(T y) { return T(2) * y * slope(y); }
 };
 /// y = ln |gamma(x)|;  dy/dx = digamma(x).
 struct Lgamma : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "lgamma";
   template <class T> MINNOW_HD static T value(T x) { return math::lgamma(x); }
   template <class T> MINNOW_HD static T slope(T x) { return math::digamma(x); }
-  template <class T> MINNOW_HD static T curve(T x) { return math::trigamma(x); }
 };
 /// y = (ln gamma)'(x);  dy/dx = trigamma(x).
 struct Digamma : Unary<Saves::kInput> {
   static constexpr std::string_view kName = "digamma";
   template <class T> MINNOW_HD static T value(T x) { return math::digamma(x); }
   template <class T> MINNOW_HD static T slope(T x) { return math::trigamma(x); }
-  template <class T> MINNOW_HD static T curve(T x) { return math::tetragamma(x); }
+};
+/// The p-th derivative of digamma;  dy/dx is the next one.
+struct Polygamma : Unary<Saves::kInput, 1> {
+  static constexpr std::string_view kName = "polygamma";
+  template <class T> MINNOW_HD static T value(T x, T p) { return math::polygamma(static_cast<int>(p), x); }
+  template <class T> MINNOW_HD static T slope(T x, T p) { return math::polygamma(static_cast<int>(p) + 1, x); }
 };
 /// y = ln(x / (1 - x));  dy/dx = 1 / (x (1 - x)), NaN outside of [0, 1] as y.
 struct Logit : Unary<Saves::kInput> {
@@ -252,7 +221,6 @@ struct Logit : Unary<Saves::kInput> {
     const T product = x * (T(1) - x);
     return product < T(0) ? math::kNan<T> : T(1) / product;
   }
-  template <class T> MINNOW_HD static T curve(T x) { return (T(2) * x - T(1)) * slope(x) * slope(x); }
 };
 /// The largest integer <= x.
 struct Floor : Step<> {
@@ -320,10 +288,6 @@ struct PowScalar : Unary<Saves::kInput, 1, Kind::kNumeric> {
     else return math::pow(x, p);
   }
   template <class T> MINNOW_HD static T slope(T x, T p) { return p == T(0) ? T(0) : p * math::pow(x, p - T(1)); }
-  template <class T> MINNOW_HD static T curve(T x, T p) {
-    const T factor = p * (p - T(1));
-    return factor == T(0) ? T(0) : factor * math::pow(x, p - T(2));
-  }
 };
 /// NaN becomes p, the infinities the largest and lowest finite numbers of the tensor's dtype, max and -max (T is float for halves);
 /// dy/dx = 1 where x is finite, else 0.

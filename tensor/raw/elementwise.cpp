@@ -179,13 +179,12 @@ void unary_(int op, const In& x, double p0, double p1) {
   x->storage()->bump_version();
 }
 
-Tensor unary_slope(int op, const In& grad, const In& saved, double p0, double p1, bool curve) {
+Tensor unary_slope(int op, const In& grad, const In& saved, double p0, double p1) {
   Backend& backend = dispatch({{"grad", *grad}, {"saved", *saved}});
   const Tensor g = expand(grad, saved->shape());
   const Tensor out = allocate_like(backend, saved->shape(), g.dtype(), g.device(), {&*saved});
   if (!out.numel()) return out;
-  if (curve) backend.run(calls::UnaryCurve{op, g, *saved, out, p0, p1});
-  else backend.run(calls::UnarySlope{op, g, *saved, out, p0, p1});
+  backend.run(calls::UnarySlope{op, g, *saved, out, p0, p1});
   return out;
 }
 

@@ -39,8 +39,8 @@ Shape broadcast_shape(const In& a, const In& b, const char* name_a = "a", const 
 Tensor unary(int op, const In& x, double p0 = 0, double p1 = 0);
 /// Writes the result to x.  DTypeError if x's dtype cannot hold it.
 void unary_(int op, const In& x, double p0 = 0, double p1 = 0);
-/// grad * slope(saved), or with `curve` grad * curve(saved).
-Tensor unary_slope(int op, const In& grad, const In& saved, double p0, double p1, bool curve = false);
+/// grad * slope(saved).
+Tensor unary_slope(int op, const In& grad, const In& saved, double p0, double p1);
 
 Tensor binary(int op, const In& a, const In& b);
 /// Writes the result to a; b is broadcast to a.

@@ -250,18 +250,17 @@ template <class T> void check_powers(int row, double tolerance) {
   const auto n = static_cast<std::int64_t>(x.size());
   constexpr int kOp = kIndexOf<UnaryOps, PowScalar>;
   const std::vector<T> ones(x.size(), T(1));
-  std::vector<T> y(x.size()), slope(x.size()), curve(x.size());
+  std::vector<T> y(x.size()), slope(x.size());
   for (const double p : {0.0, 1.0, 2.0, 3.0, 4.0, -1.0, -2.0, -3.0, 0.5, -0.5, 1.5, 2.5, 2.75}) {
     loops().unary[row][kOp](x.data(), y.data(), n, p, 0);
     loops().slope[row][kOp](ones.data(), x.data(), slope.data(), n, p, 0);
-    loops().curve[row][kOp](ones.data(), x.data(), curve.data(), n, p, 0);
     const auto power = [](double factor, T v, double e) {
       return factor == 0 ? T(0) : static_cast<T>(factor) * static_cast<T>(std::pow(double{v}, e));
     };
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const T wanted[] = {power(1, x[i], p), power(p, x[i], p - 1), power(p * (p - 1), x[i], p - 2)};
-      const T got[] = {y[i], slope[i], curve[i]};
-      for (int k = 0; k < 3; ++k) {
+      const T wanted[] = {power(1, x[i], p), power(p, x[i], p - 1)};
+      const T got[] = {y[i], slope[i]};
+      for (int k = 0; k < 2; ++k) {
         const T expected = wanted[k];
         const bool close = test::close(double{got[k]}, double{expected}, tolerance, sizeof(T) == 4 ? 1e-37 : 0);
         EXPECT_TRUE(close) << x[i] << "^" << p << ", derivative " << k << ": " << got[k] << ", not " << expected;

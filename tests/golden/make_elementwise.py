@@ -27,7 +27,10 @@ UNARY = {
     "sinh": (torch.sinh, "real"), "cosh": (torch.cosh, "real"), "tanh": (torch.tanh, "real"),
     "asinh": (torch.asinh, "real"), "acosh": (torch.acosh, "above 1"), "atanh": (torch.atanh, "inside 1"),
     "erf": (torch.erf, "real"), "erfc": (torch.erfc, "real"), "erfinv": (torch.erfinv, "inside 1"),
-    "lgamma": (torch.lgamma, "no poles"), "digamma": (torch.digamma, "no poles"), "logit": (torch.logit, "unit"),
+    "lgamma": (torch.lgamma, "no poles"), "digamma": (torch.digamma, "no poles"),
+    "polygamma/1": (lambda x: torch.polygamma(1, x), "no poles"),
+    "polygamma/2": (lambda x: torch.polygamma(2, x), "no poles"),
+    "polygamma/5": (lambda x: torch.polygamma(5, x), "positive"), "logit": (torch.logit, "unit"),
     "floor": (torch.floor, "real"), "ceil": (torch.ceil, "real"), "round": (torch.round, "real"),
     "trunc": (torch.trunc, "real"), "frac": (torch.frac, "real"),
     "clamp": (lambda x: torch.clamp(x, -1, 2), "real"),
@@ -67,7 +70,7 @@ def unary():
     book = Book("unary")
     for name, (function, domain) in UNARY.items():
         book.case(name, function, DOMAINS[domain])
-        if name not in ("lgamma", "digamma"):
+        if "gamma" not in name:
             # PyTorch gives NaN for gelu(inf), and for (-inf)^0.5 because it takes the square root.
             quirk = name in ("gelu", "pow_scalar/0.5")
             book.case(name + ":special", function, SPECIAL[~SPECIAL.isinf()] if quirk else SPECIAL, grad=False)

@@ -47,17 +47,20 @@ OpCase with_dtypes(OpCase c, std::vector<DType> dtypes) { return c.dtypes = std:
 OpCase with_tolerance(OpCase c, Tolerance tolerance) { return c.tolerance = tolerance, c; }
 
 OpCases smooth() {
-  return {unary("exp", exp), unary("exp2", exp2), unary("expm1", expm1), unary("log", log, kPositive),
-          unary("log2", log2, kPositive), unary("log10", log10, kPositive), unary("log1p", log1p, kAboveMinusOne),
-          unary("sqrt", sqrt, kPositive), unary("rsqrt", rsqrt, kPositive), unary("square", square),
-          unary("reciprocal", reciprocal), unary("sin", sin), unary("cos", cos), unary("tan", tan),
-          unary("asin", asin, kInsideOne), unary("acos", acos, kInsideOne), unary("atan", atan), unary("sinh", sinh),
-          unary("cosh", cosh), unary("tanh", tanh), unary("asinh", asinh),
-          // Near 1 PyTorch is off by 1.2e-5.
-          with_tolerance(unary("acosh", acosh, kAboveOne), {3e-5, 0}), unary("atanh", atanh, kInsideOne),
-          unary("erf", erf), unary("erfc", erfc), unary("erfinv", erfinv, kInsideOne), unary("lgamma", lgamma),
-          unary("digamma", digamma), unary("logit", logit, kUnit), with_dtypes(unary("neg", neg), numbers()),
-          with_dtypes(unary("abs", abs), numbers())};
+  return {
+      unary("exp", exp), unary("exp2", exp2), unary("expm1", expm1), unary("log", log, kPositive),
+      unary("log2", log2, kPositive), unary("log10", log10, kPositive), unary("log1p", log1p, kAboveMinusOne),
+      unary("sqrt", sqrt, kPositive), unary("rsqrt", rsqrt, kPositive), unary("square", square),
+      unary("reciprocal", reciprocal), unary("sin", sin), unary("cos", cos), unary("tan", tan, kInsideOne),
+      unary("asin", asin, kInsideOne), unary("acos", acos, kInsideOne), unary("atan", atan), unary("sinh", sinh),
+      unary("cosh", cosh), unary("tanh", tanh), unary("asinh", asinh),
+      // Near 1 PyTorch is off by 1.2e-5.
+      with_tolerance(unary("acosh", acosh, kAboveOne), {3e-5, 0}), unary("atanh", atanh, kInsideOne), unary("erf", erf),
+      unary("erfc", erfc), unary("erfinv", erfinv, kInsideOne), unary("lgamma", lgamma), unary("digamma", digamma),
+      with("polygamma", "/1", [](const In& x) { return polygamma(1, x); }, {{0.55, 0.95}, {2.2, 9}}),
+      with("polygamma", "/2", [](const In& x) { return polygamma(2, x); }, {{0.55, 0.95}, {2.2, 9}}),
+      with("polygamma", "/5", [](const In& x) { return polygamma(5, x); }, {{2.2, 9}}), unary("logit", logit, kUnit),
+      with_dtypes(unary("neg", neg), numbers()), with_dtypes(unary("abs", abs), numbers())};
 }
 
 OpCases steps() {

@@ -175,6 +175,22 @@ void expect_same_when_recorded(const GradcheckFunction& function, const Tensors&
   }
 }
 
+/// The third derivatives: those of the gradient of the cube, which are not 0 of a linear function either.
+void expect_third_derivative(const GradcheckFunction& function, const Tensors& x) {
+  const GradcheckFunction gradient = [&](const Tensors& inputs) {
+    Tensors leaves;
+    std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(leaves),
+                 [](const Tensor& t) { return t.requires_grad(); });
+    const Tensor y = function(inputs);
+    Tensor total;
+    for (const Tensor& g : grad({sum(y * y * y)}, leaves, {.create_graph = true, .allow_unused = true}))
+      if (g.defined()) total = total.defined() ? total + sum(g * weights(g)) : sum(g * weights(g));
+    return total;
+  };
+  // The gradient of a count (the norm of order 0) is 0 whatever x is.
+  if (gradient(x).requires_grad()) { EXPECT_TRUE(gradgradcheck(gradient, x)); }
+}
+
 void gradients(const OpCase& c, Device device) {
   const Deterministic scope;  // gradgradcheck calls the function twice
   const GradcheckFunction function = [&c](const Tensors& x) { return single(call(c.call, x)); };
@@ -204,6 +220,7 @@ void gradients(const OpCase& c, Device device) {
       };
       EXPECT_TRUE(gradgradcheck(squared, leaves(Layout::kContiguous)));
       expect_same_when_recorded(squared, leaves(Layout::kContiguous));
+      if (first) expect_third_derivative(function, leaves(Layout::kContiguous));
     }
     if (first) { EXPECT_TRUE(gradcheck(function, leaves(Layout::kPermuted))); }
     first = false;

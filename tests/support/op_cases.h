@@ -21,7 +21,7 @@
 ///
 /// Each function is a test suite, `--gtest_filter=softmax.*`:
 ///   golden/DEVICE     values and gradients are PyTorch's (tests/golden)
-///   gradients/DEVICE  first and second derivatives match central differences, in float64
+///   gradients/DEVICE  the first three derivatives match central differences, in float64
 ///   layouts/DEVICE    every dtype and layout gives what contiguous inputs give on the CPU, values and gradients
 ///   same/DEVICE       the result is that of another way to write it (an in-place form and its function)
 ///   dtypes/DEVICE     half and single precision agree with double; other dtypes are refused

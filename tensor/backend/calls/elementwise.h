@@ -56,16 +56,6 @@ struct UnarySlope {
   double p0 = 0, p1 = 0;
 };
 
-/// out = grad * curve(saved); curve is the derivative of slope.
-struct UnaryCurve {
-  static constexpr const char* kName = "unary_curve";
-  int op;
-  const View& grad;
-  const View& saved;
-  const View& out;
-  double p0 = 0, p1 = 0;
-};
-
 struct Binary {
   static constexpr const char* kName = "binary";
   using Result = Outcome;

@@ -183,17 +183,6 @@ template <> void execute(const calls::UnarySlope& args) {
   derivative(job, dtype_of(compute), grad, saved, out);
 }
 
-template <> void execute(const calls::UnaryCurve& args) {
-  const View& out = args.out;
-  const View grad = laid_out_as(out, args.grad), saved = laid_out_as(out, args.saved);
-  const int op = args.op;
-  const Compute compute = compute_of(out.dtype());
-  if (compute == Compute::kInt64) throw_missing("unary_curve", op, out.dtype());
-  const SlopeJob job{loops().curve[static_cast<int>(compute)][op], args.p0, args.p1};
-  if (job.loop == nullptr) throw_missing("unary_curve", op, out.dtype());
-  derivative(job, dtype_of(compute), grad, saved, out);
-}
-
 template <> Outcome execute(const calls::Binary& args) {
   const View& out = args.out;
   const int op = args.op;

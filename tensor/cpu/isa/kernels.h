@@ -140,7 +140,6 @@ using LoopFamilies = kernels::List<family::Unary, family::Slope, family::Binary,
 struct Kernels {
   UnaryLoop unary[kOwnTypes][kernels::UnaryOps::kSize];
   SlopeLoop slope[2][kernels::UnaryOps::kSize];
-  SlopeLoop curve[2][kernels::UnaryOps::kSize];
   BinaryLoop binary[kOwnTypes][kernels::BinaryOps::kSize];
   /// float32 loops for a single element as a [0] or b [1]; only for arithmetic.
   BinaryLoop binary_one[2][kComputes][kernels::BinaryOps::kSize];

@@ -49,15 +49,6 @@ template <> void execute(const calls::UnarySlope& args) {
   Run<2>{loops, compute, args.p0, args.p1}(call, out.shape(), Elements(out), {Elements(grad), Elements(saved)});
 }
 
-template <> void execute(const calls::UnaryCurve& args) {
-  const View &grad = args.grad, &saved = args.saved, &out = args.out;
-  const int op = args.op;
-  const Call call(args);
-  const Compute compute = compute_of(out.dtype());
-  const Loops<2> loops = find<2>("unary_curve", op, compute, curve_table<float>(), curve_table<double>(), nullptr);
-  Run<2>{loops, compute, args.p0, args.p1}(call, out.shape(), Elements(out), {Elements(grad), Elements(saved)});
-}
-
 template <> Outcome execute(const calls::Binary& args) {
   const View &a = args.a, &b = args.b, &out = args.out;
   const int op = args.op;

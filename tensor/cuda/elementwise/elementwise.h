@@ -50,7 +50,6 @@ template <int N> struct Loops {
 template <class T> const Loops<1>& copy_loops();
 template <class T> const Loops<1>* unary_table();
 template <class T> const Loops<2>* slope_table();
-template <class T> const Loops<2>* curve_table();
 template <class T> const Loops<2>* binary_table();
 template <class T> const Loops<3>* ternary_table();
 

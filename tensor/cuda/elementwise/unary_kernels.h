@@ -14,10 +14,10 @@ struct UnaryValue : Body<1, Accepts::kSameFamily,
   }
 };
 
-/// grad * slope or grad * curve.
-template <class Op, class Form> struct UnaryDerivative : Body<2> {
+/// grad * slope.
+template <class Op> struct UnaryDerivative : Body<2> {
   template <class T> MINNOW_HD static T value(T grad, T saved, T p0, T p1) {
-    return grad * kernels::apply<Form, Op>(saved, p0, p1);
+    return grad * kernels::apply<kernels::Slope, Op>(saved, p0, p1);
   }
 };
 
@@ -36,18 +36,7 @@ template <class T> const Loops<2>* slope_table() {
   static constexpr auto table = [] {
     std::array<Loops<2>, kernels::UnaryOps::kSize> t;
     kernels::for_each(kernels::UnaryOps{}, [&]<class Op, int I>() {
-      if constexpr (Op::kOrder >= 1) t[I] = loops_of<UnaryDerivative<Op, kernels::Slope>, T>();
-    });
-    return t;
-  }();
-  return table.data();
-}
-
-template <class T> const Loops<2>* curve_table() {
-  static constexpr auto table = [] {
-    std::array<Loops<2>, kernels::UnaryOps::kSize> t;
-    kernels::for_each(kernels::UnaryOps{}, [&]<class Op, int I>() {
-      if constexpr (Op::kOrder >= 2) t[I] = loops_of<UnaryDerivative<Op, kernels::Curve>, T>();
+      if constexpr (Op::kOrder >= 1) t[I] = loops_of<UnaryDerivative<Op>, T>();
     });
     return t;
   }();
