@@ -23,7 +23,7 @@ Tensor weights_like(const Tensor& out, std::uint64_t seed) {
   return (host + 0.5).to(out.device(), out.dtype());
 }
 
-void require_double(const GradcheckFunction& function, const std::vector<Tensor>& inputs) {
+void require_double(const TensorFunction& function, const std::vector<Tensor>& inputs) {
   if (!function) throw ValueError(message("the function is empty", {}, "pass the function to be checked"));
   bool any = false;
   for (const Tensor& t : inputs) {
@@ -75,7 +75,7 @@ class Element {
 
 class Check {
  public:
-  Check(GradcheckFunction f, const std::vector<Tensor>& inputs, const GradcheckOptions& o)
+  Check(TensorFunction f, const std::vector<Tensor>& inputs, const GradcheckOptions& o)
       : f_(std::move(f)), inputs_(inputs), options_(o) {}
 
   void run() const {
@@ -144,20 +144,20 @@ class Check {
     }
   }
 
-  GradcheckFunction f_;
+  TensorFunction f_;
   const std::vector<Tensor>& inputs_;
   GradcheckOptions options_;
 };
 
 /// Calls the user's function, so that errors inside of it name what it called.
-Tensor call_user(const GradcheckFunction& function, const std::vector<Tensor>& inputs) {
+Tensor call_user(const TensorFunction& function, const std::vector<Tensor>& inputs) {
   const CallSite users = CallSite::none();
   return function(inputs);
 }
 
 }  // namespace
 
-bool gradcheck(const GradcheckFunction& function, const std::vector<Tensor>& inputs, const GradcheckOptions& options,
+bool gradcheck(const TensorFunction& function, const std::vector<Tensor>& inputs, const GradcheckOptions& options,
                SourceLocation where) {
   const CallSite site("gradcheck", where);
   require_double(function, inputs);
@@ -165,11 +165,11 @@ bool gradcheck(const GradcheckFunction& function, const std::vector<Tensor>& inp
   return true;
 }
 
-bool gradgradcheck(const GradcheckFunction& function, const std::vector<Tensor>& inputs,
+bool gradgradcheck(const TensorFunction& function, const std::vector<Tensor>& inputs,
                    const GradcheckOptions& options, SourceLocation where) {
   const CallSite site("gradgradcheck", where);
   require_double(function, inputs);
-  const GradcheckFunction gradients = [&](const std::vector<Tensor>& in) {
+  const TensorFunction gradients = [&](const std::vector<Tensor>& in) {
     const Tensor out = call_user(function, in);
     require_output(out);
     std::vector<Tensor> checked;

@@ -112,6 +112,10 @@ template <TensorOption T>
 /// A rows x columns matrix with ones on the diagonal (columns = -1: square).
 [[nodiscard]] Tensor eye(std::int64_t rows, std::int64_t columns = -1, const TensorOptions& options = {},
                          SourceLocation where = SourceLocation::current());
+[[nodiscard]] inline Tensor eye(std::int64_t rows, const TensorOptions& options,
+                                SourceLocation where = SourceLocation::current()) {
+  return eye(rows, -1, options, where);
+}
 template <TensorOption T>
 [[nodiscard]] Tensor eye(std::int64_t rows, const T& option, SourceLocation where = SourceLocation::current()) {
   return eye(rows, -1, detail::options_of<TensorOptions>(option, where), where);

@@ -38,6 +38,7 @@
 #include <minnow/autograd/autocast.h>
 #include <minnow/autograd/checkpoint.h>
 #include <minnow/autograd/engine.h>
+#include <minnow/autograd/functional.h>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/autograd/gradcheck.h>
 #include <minnow/autograd/hook_handle.h>
@@ -98,6 +99,7 @@
 #include <minnow/nn/module/containers.h>
 #include <minnow/nn/module/finite_check.h>
 #include <minnow/nn/module/functional.h>
+#include <minnow/nn/module/functional_call.h>
 #include <minnow/nn/module/init.h>
 #include <minnow/nn/module/module.h>
 #include <minnow/nn/module/parameter.h>

@@ -125,11 +125,11 @@ TEST(Errors, Hooks) {
 
 TEST(Errors, Gradcheck) {
   const Tensor wide = ones({2}, {DType::float64}).requires_grad_(), x = leaf(), plain = ones({2}, {DType::float64});
-  const GradcheckFunction right = [](const std::vector<Tensor>& in) { return in[0] * in[0]; };
-  const GradcheckFunction wrong = [](const std::vector<Tensor>& in) {
+  const TensorFunction right = [](const std::vector<Tensor>& in) { return in[0] * in[0]; };
+  const TensorFunction wrong = [](const std::vector<Tensor>& in) {
     return record("wrong", square(in[0].detach()), {in[0]}, [](const Tensor& g) { return g * 5; });
   };
-  const GradcheckFunction restless = [](const std::vector<Tensor>& in) { return square(in[0]) * rand({}); };
+  const TensorFunction restless = [](const std::vector<Tensor>& in) { return square(in[0]) * rand({}); };
   expect_errors({
       Misuse{"DTypeError", "gradcheck", kShown, [=] { gradcheck(right, {x}); }},
       Misuse{"AutogradError", "gradcheck", "requires a gradient", [=] { gradcheck(right, {plain}); }},

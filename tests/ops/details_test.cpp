@@ -33,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, OpDetails, test::all_devices(), test::device_t
 TEST_P(OpDetails, TransposedWeightOfLinear) {
   const Tensor x = random_input({5, 3}, 1, device()), w = random_input({3, 4}, 2, device()).requires_grad_(),
                b = random_input({4}, 3, device()).requires_grad_();
-  const GradcheckFunction f = [&](const Inputs& in) { return linear(x, in[0].t(), in[1]); };
+  const TensorFunction f = [&](const Inputs& in) { return linear(x, in[0].t(), in[1]); };
   EXPECT_TRUE(gradcheck(f, {w, b}));
   sum(linear(x, w.t(), b)).backward();
   EXPECT_TRUE(w.grad().is_contiguous() || device().is_cuda());  // so that an optimizer reads it as it is
@@ -42,7 +42,7 @@ TEST_P(OpDetails, TransposedWeightOfLinear) {
 TEST_P(OpDetails, ChannelsLastImages) {
   const Tensor x = random_input({2, 3, 4, 4}, 1, device()).contiguous(MemoryFormat::channels_last);
   const Tensor w = random_input({4, 3, 3, 3}, 2, device()).contiguous(MemoryFormat::channels_last);
-  const GradcheckFunction f = [](const Inputs& in) {
+  const TensorFunction f = [](const Inputs& in) {
     return avg_pool2d(max_pool2d(tanh(conv2d(in[0], in[1], {}, {.padding = 1})), 2), 2);
   };
   EXPECT_TRUE(gradcheck(f, {x.detach().requires_grad_(), w.detach().requires_grad_()}));

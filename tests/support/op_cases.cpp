@@ -160,7 +160,7 @@ Tensor single(const Tensors& outputs) {
 }
 
 /// The gradient that is recorded, for a second derivative, is the one that is not.
-void expect_same_when_recorded(const GradcheckFunction& function, const Tensors& x) {
+void expect_same_when_recorded(const TensorFunction& function, const Tensors& x) {
   Tensors inputs;
   std::copy_if(x.begin(), x.end(), std::back_inserter(inputs), [](const Tensor& t) { return t.requires_grad(); });
   const auto gradients = [&](bool recorded) {
@@ -176,8 +176,8 @@ void expect_same_when_recorded(const GradcheckFunction& function, const Tensors&
 }
 
 /// The third derivatives: those of the gradient of the cube, which are not 0 of a linear function either.
-void expect_third_derivative(const GradcheckFunction& function, const Tensors& x) {
-  const GradcheckFunction gradient = [&](const Tensors& inputs) {
+void expect_third_derivative(const TensorFunction& function, const Tensors& x) {
+  const TensorFunction gradient = [&](const Tensors& inputs) {
     Tensors leaves;
     std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(leaves),
                  [](const Tensor& t) { return t.requires_grad(); });
@@ -193,7 +193,7 @@ void expect_third_derivative(const GradcheckFunction& function, const Tensors& x
 
 void gradients(const OpCase& c, Device device) {
   const Deterministic scope;  // gradgradcheck calls the function twice
-  const GradcheckFunction function = [&c](const Tensors& x) { return single(call(c.call, x)); };
+  const TensorFunction function = [&c](const Tensors& x) { return single(call(c.call, x)); };
   bool first = true;
   for (const Inputs& inputs : c.inputs) {
     if (std::any_of(inputs.begin(), inputs.end(), [](const Input& x) { return x.shape.numel() == 0; })) continue;
@@ -214,7 +214,7 @@ void gradients(const OpCase& c, Device device) {
     EXPECT_TRUE(gradcheck(function, leaves(Layout::kContiguous)));
     if (c.gradient == Gradient::kAny) {
       // Of a linear function all second derivatives would be 0.
-      const GradcheckFunction squared = [&](const Tensors& x) {
+      const TensorFunction squared = [&](const Tensors& x) {
         const Tensor y = function(x);
         return y * y;
       };
