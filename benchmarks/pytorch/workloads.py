@@ -18,6 +18,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import accuracy
+import derivatives
 import files
 import networks
 import rows
@@ -473,6 +474,7 @@ def workloads(data, folder):
         "cnn_epoch_captured": cnn_epoch_captured,
         **rows.workloads(sys.modules[__name__]),
         **networks.workloads(sys.modules[__name__]),
+        **derivatives.workloads(sys.modules[__name__]),
         **files.workloads(sys.modules[__name__], folder),
     }
 

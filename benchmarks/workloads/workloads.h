@@ -18,6 +18,8 @@ std::vector<Workload> large_workloads();
 std::vector<Workload> training_workloads();
 /// Whole networks and recurrent layers.
 std::vector<Workload> network_workloads();
+/// Losses with derivatives in them.
+std::vector<Workload> derivative_workloads();
 /// Files that are read into tensors.
 std::vector<Workload> file_workloads();
 /// Empty without minnow::vision.
