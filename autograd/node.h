@@ -7,6 +7,7 @@
 #include <mutex>
 #include <span>
 #include <vector>
+#include <minnow/autograd/row_gradient.h>
 #include <minnow/tensor/in.h>
 
 namespace minnow::autograd {
@@ -33,8 +34,10 @@ struct Slot {
   std::uint64_t order = 0;                  ///< of a leaf: a number from the counter of the nodes
   std::mutex mutex;                         ///< guards grad and hooks
   Tensor grad;
-  std::vector<LeafHook> hooks;  ///< of a leaf
-  bool retains_grad = false;    ///< of a non-leaf
+  std::vector<LeafHook> hooks;      ///< of a leaf
+  bool retains_grad = false;        ///< of a non-leaf
+  std::vector<RowGradient> rows{};  ///< of a table with a sparse gradient, beside grad
+  bool rows_are_unique = false;     ///< one part, with each row once
   /// Of a leaf: the tensors that are one parameter, if there are several (Parameter::operator=).
   std::vector<std::weak_ptr<detail::TensorImpl>> tied{};
 };

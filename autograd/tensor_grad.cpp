@@ -71,6 +71,12 @@ Tensor Tensor::grad(SourceLocation where) const {
   if (!slot) return {};
   autograd::watch_gradient(slot, autograd::GradientUse::read);
   const std::lock_guard lock(slot->mutex);
+  if (!slot->rows.empty()) {
+    const CallSite site("grad", where);
+    throw AutogradError(
+        message("the gradient is sparse: of rows of a table", {{"self", *this}},
+                "read row_grad(), or leave .sparse out of the layer; SGD, Adagrad and SparseAdam take it"));
+  }
   return slot->grad;
 }
 
@@ -92,6 +98,7 @@ void Tensor::set_grad(const Tensor& grad, SourceLocation where) const {
   autograd::watch_gradient(slot, autograd::GradientUse::replaced);
   const std::lock_guard lock(slot->mutex);
   slot->grad = grad;
+  slot->rows.clear();
 }
 
 void Tensor::retain_grad(SourceLocation where) const {

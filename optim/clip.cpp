@@ -3,6 +3,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <minnow/autograd/grad_mode.h>
+#include <minnow/autograd/row_gradient.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
@@ -20,7 +21,8 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& params) {
     if (!p.defined())
       throw ValueError(message("a parameter is undefined", {},
                                "it was default-constructed, or is the bias of a layer without bias"));
-    if (const Tensor g = p.grad(); g.defined()) grads.push_back(g.detach());
+    if (const RowGradient sparse = row_grad(p); sparse.defined()) grads.push_back(sparse.values);
+    else if (const Tensor g = p.grad(); g.defined()) grads.push_back(g.detach());
   }
   return grads;
 }

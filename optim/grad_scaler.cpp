@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
+#include <minnow/autograd/row_gradient.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
@@ -101,13 +102,14 @@ GradScaler::Use& GradScaler::use_of(const Optimizer& optimizer) {
 void GradScaler::unscale(Use& use, const Optimizer& optimizer, SourceLocation where) {
   std::vector<Tensor> grads;
   for (const Tensor& param : optimizer.parameters()) {
-    const Tensor grad = param.grad();
+    const RowGradient sparse = row_grad(param);
+    const Tensor grad = sparse.defined() ? sparse.values : param.grad();
     if (!grad.defined()) continue;
     if (grad.dtype() == DType::float16)
       throw DTypeError(message("a gradient is float16, which would overflow before it is divided",
                                {{"parameter", param}, {"gradient", grad}},
                                "keep parameters in float32: an Autocast guard converts operands"));
-    grads.push_back(writable(param, grad));
+    grads.push_back(sparse.defined() ? grad : writable(param, grad));
   }
   std::vector<Tensor> found;
   std::vector<UpdateItem> items;

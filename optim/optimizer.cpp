@@ -1,6 +1,9 @@
 #include <minnow/optim/optimizer.h>
 
 #include <algorithm>
+#include <minnow/autograd/row_gradient.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/indexing/scatter.h>
 #include <minnow/optim/detail/captured_update.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
@@ -96,14 +99,15 @@ bool Optimizer::updates(const void* tensor_id) const {
 }
 
 void Optimizer::finish_step() noexcept {
-  for (const Pending& p : pending_) p.slot->grad = Tensor();
+  for (const Pending& p : pending_) p.slot->grad = Tensor(), p.slot->rows.reset();
   pending_.clear();
   writes_.clear();
   found_inf_ = {};
 }
 
 void Optimizer::prepare(Slot& slot, std::size_t group, unsigned states, SourceLocation where) {
-  slot.grad = slot.param.grad();
+  const bool sparse = take_row_gradient(slot, group, where);
+  if (!sparse) slot.grad = slot.param.grad();
   if (!slot.grad.defined() || !slot.param.numel()) {
     slot.grad = Tensor();
     return;
@@ -111,10 +115,48 @@ void Optimizer::prepare(Slot& slot, std::size_t group, unsigned states, SourceLo
   pending_.push_back({&slot, group, states, slot.steps + 1, false, false});
   slot.param.storage()->wait_ready();
   slot.grad.storage()->wait_ready();
-  prepare_gradient(slot, where);
+  if (!sparse) prepare_gradient(slot, where);
   for (std::size_t k = 0; k < rule_.states.size(); ++k)
     if (states >> k & 1U) prepare_state(k, slot, where);
+  if (sparse) take_rows(slot, states);
   pending_.back().first = slot.fresh;
+}
+
+bool Optimizer::take_row_gradient(Slot& slot, std::size_t group, SourceLocation where) const {
+  const RowGradient found = row_grad(slot.param, where);
+  if (!found.defined()) return false;
+  const std::string op = std::string(rule_.name) + "::step: ";
+  if (!takes_rows(group))
+    throw ValueError(
+        op + "a gradient is sparse, of " + std::to_string(found.index.numel()) +
+            " rows, and the step changes the others too\n  parameter  " + describe(slot.param) +
+            "\nuse SparseAdam, Adagrad without weight_decay or SGD without momentum and weight_decay, or leave "
+            ".sparse out of the layer",
+        where);
+  if (!(found.values.device() == slot.param.device() && found.values.dtype() == slot.param.dtype()))
+    throw DeviceError(op + "the parameter was moved after its sparse gradient was computed\n  parameter  " +
+                          describe(slot.param) + "\n  gradient   " + describe(found.values) + "\ncall zero_grad()",
+                      where);
+  slot.rows = std::make_shared<Rows>();
+  slot.rows->index = found.index;
+  slot.grad = found.values;
+  return true;
+}
+
+void Optimizer::take_rows(Slot& slot, unsigned states) const {
+  const NoGradGuard guard;
+  Rows& rows = *slot.rows;
+  rows.param = index_select(slot.param, 0, rows.index);
+  for (std::size_t k = 0; k < rule_.states.size(); ++k)
+    if (states >> k & 1U) rows.state[k] = index_select(slot.state[k], 0, rows.index);
+}
+
+void Optimizer::write_rows(Slot& slot) {
+  const NoGradGuard guard;
+  const Rows& rows = *slot.rows;
+  index_copy_(slot.param.detach(), 0, rows.index, rows.param);
+  for (std::size_t k = 0; k < detail::UpdateItem::kMaxStates; ++k)
+    if (rows.state[k].defined()) index_copy_(slot.state[k], 0, rows.index, rows.state[k]);
 }
 
 void Optimizer::prepare_gradient(Slot& slot, SourceLocation where) const {
@@ -199,9 +241,12 @@ void Optimizer::run(std::size_t first) {
     if (p.done || param.dtype() != like.dtype() || param.device() != like.device() ||
         !can_share_a_pass(key, constants, p))
       continue;
-    UpdateItem& item = items_.emplace_back(UpdateItem{&param.layout(), &p.slot->grad.layout(), {}});
+    const Rows* rows = p.slot->rows.get();
+    const Tensor* state = rows ? rows->state : p.slot->state;
+    UpdateItem& item =
+        items_.emplace_back(UpdateItem{&(rows ? rows->param : param).layout(), &p.slot->grad.layout(), {}});
     for (std::size_t k = 0; k < rule_.states.size(); ++k)
-      if (p.states >> k & 1U) item.state[k] = &p.slot->state[k].layout();
+      if (p.states >> k & 1U) item.state[k] = &state[k].layout();
     p.done = true;
   }
   const double* replayed = detail::CapturedUpdate(*this).note_pass(key);
@@ -211,6 +256,7 @@ void Optimizer::run(std::size_t first) {
   for (std::size_t i = first; i < end; ++i) {
     Slot& slot = *pending_[i].slot;
     if (!pending_[i].done || !slot.grad.defined()) continue;
+    if (slot.rows) write_rows(slot);
     count_step(slot);
     slot.grad = Tensor();
   }

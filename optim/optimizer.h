@@ -4,6 +4,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -139,6 +140,8 @@ class Optimizer {
   virtual void update(const Composed& update);
   /// Writes a parameter or a state when those of all parameters are computed, so that a step that fails changes none.
   void write(const Tensor& target, const Tensor& value) { writes_.emplace_back(target, value); }
+  /// Whether rows without a gradient stay as they are in a step, so that a sparse gradient updates the others alone.
+  virtual bool takes_rows(std::size_t) const { return false; }
   /// Whether its steps depend on gradients, states and options alone, so that a captured step may keep them.
   virtual bool can_be_captured() const { return false; }
   virtual unsigned states_of_parameter(std::size_t group, const Tensor&) const { return states_of(group); }
@@ -154,14 +157,20 @@ class Optimizer {
   friend class GradScaler;
   friend class detail::CapturedUpdate;
   using Constants = std::array<double, kMaxConstants>;
+  /// The rows of a parameter with a sparse gradient, and of its state, which are updated in its place and written back.
+  struct Rows {
+    Tensor index, param;
+    Tensor state[detail::UpdateItem::kMaxStates] = {};
+  };
   /// A parameter, its state, and the number of its updates.
   struct Slot {
     Tensor param;
     Tensor state[detail::UpdateItem::kMaxStates] = {};
     std::int64_t steps = 0;
-    bool fresh = true;   // the state was not updated yet
-    Tensor grad{};       // during a step
-    Tensor reordered{};  // the gradient in the parameter's memory order, if it has another
+    bool fresh = true;             // the state was not updated yet
+    Tensor grad{};                 // during a step
+    Tensor reordered{};            // the gradient in the parameter's memory order, if it has another
+    std::shared_ptr<Rows> rows{};  // during a step: of a sparse gradient
   };
   /// An update of a parameter, number `step`, that the running step() makes.
   struct Pending {
@@ -189,6 +198,9 @@ class Optimizer {
   void set_option_values(std::size_t group, const std::vector<double>& values) const;
   void prepare(Slot& slot, std::size_t group, unsigned states, SourceLocation where);
   void prepare_gradient(Slot& slot, SourceLocation where) const;
+  bool take_row_gradient(Slot& slot, std::size_t group, SourceLocation where) const;
+  void take_rows(Slot& slot, unsigned states) const;
+  static void write_rows(Slot& slot);
   void prepare_state(std::size_t k, Slot& slot, SourceLocation where);
   void run(std::size_t first);
   void run_composed(const Pending& pending);

@@ -119,6 +119,11 @@ template <class Rule> class RuleOptimizer : public Optimizer {
     std::copy(constants.begin(), constants.end(), out);
   }
 
+  bool takes_rows(std::size_t group) const override {
+    if constexpr (requires { Rule::takes_rows(*options_[group]); }) return Rule::takes_rows(*options_[group]);
+    else return false;
+  }
+
   static Options with_lr(double lr) {
     Options options;
     options.lr = lr;

@@ -28,7 +28,7 @@ FLOORS = {
 # What these headers declare is done by backends, raw/ or ops/.
 FRONTS = {f"tensor/{name}.cpp" for name in (
     "create", "device", "random", "tensor_items", "runtime/allocator", "runtime/capture_session", "runtime/captured_step", "runtime/memory",
-    "runtime/stream")} | {f"autograd/{name}.cpp" for name in ("functional", "gradcheck", "gradient_sum", "tensor_grad")}
+    "runtime/stream")} | {f"autograd/{name}.cpp" for name in ("functional", "gradcheck", "gradient_sum", "row_gradient", "tensor_grad")}
 DEVICE_FLOOR = 3
 DEVICE_FOLDERS = set()  # the folders of tensor that have a backend: tensor/sim/sim_backend.h
 # sim is the CPU's backend with a second memory: it derives from this class, and includes nothing else of cpu/.

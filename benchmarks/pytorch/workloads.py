@@ -22,6 +22,7 @@ import derivatives
 import files
 import networks
 import rows
+import tables
 
 
 class Settings:
@@ -475,6 +476,7 @@ def workloads(data, folder):
         **rows.workloads(sys.modules[__name__]),
         **networks.workloads(sys.modules[__name__]),
         **derivatives.workloads(sys.modules[__name__]),
+        **tables.workloads(sys.modules[__name__]),
         **files.workloads(sys.modules[__name__], folder),
     }
 

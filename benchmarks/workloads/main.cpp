@@ -24,9 +24,9 @@ void start(bench::Settings& s) {
 
 int main(int argc, char** argv) {
   std::vector<bench::Workload> all = bench::operation_workloads();
-  for (const auto& family :
-       {bench::row_workloads(), bench::large_workloads(), bench::training_workloads(), bench::network_workloads(),
-        bench::derivative_workloads(), bench::file_workloads(), bench::image_workloads(), bench::epoch_workloads()})
+  for (const auto& family : {bench::row_workloads(), bench::large_workloads(), bench::training_workloads(),
+                             bench::network_workloads(), bench::derivative_workloads(), bench::table_workloads(),
+                             bench::file_workloads(), bench::image_workloads(), bench::epoch_workloads()})
     all.insert(all.end(), family.begin(), family.end());
   return bench::run(argc, argv, all, start,
                     [](const bench::Settings& s) { minnow::empty_cache(minnow::Device(s.device)); });

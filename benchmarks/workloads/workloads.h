@@ -18,6 +18,8 @@ std::vector<Workload> large_workloads();
 std::vector<Workload> training_workloads();
 /// Whole networks and recurrent layers.
 std::vector<Workload> network_workloads();
+/// Large tables of which a step reads few rows.
+std::vector<Workload> table_workloads();
 /// Losses with derivatives in them.
 std::vector<Workload> derivative_workloads();
 /// Files that are read into tensors.

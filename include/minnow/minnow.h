@@ -43,6 +43,7 @@
 #include <minnow/autograd/gradcheck.h>
 #include <minnow/autograd/hook_handle.h>
 #include <minnow/autograd/record.h>
+#include <minnow/autograd/row_gradient.h>
 #include <minnow/autograd/saved.h>
 
 #include <minnow/ops/convolution/conv.h>

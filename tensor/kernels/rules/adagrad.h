@@ -25,6 +25,7 @@ struct AdagradRule {
     f("maximize", o.maximize);
   }
 
+  static bool takes_rows(const Options& o) { return o.weight_decay == 0 && o.initial_accumulator_value == 0; }
   static constexpr RuleState<Options> kStates[] = {{"sum"}};
 
   template <class T> struct Constants { T lr, weight_decay, start, eps, sign; };

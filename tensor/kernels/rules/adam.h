@@ -58,6 +58,46 @@ template <bool Decoupled> struct AdamRule {
   }
 };
 
+/// Adam for sparse gradients.
+struct SparseAdamRule {
+  static constexpr const char* kName = "SparseAdam";
+
+  struct Options {
+    double lr = 1e-3;                             ///< at least 0
+    std::pair<double, double> betas{0.9, 0.999};  ///< decay of the running means, each in [0, 1)
+    double eps = 1e-8;                            ///< at least 0
+    bool maximize = false;                        ///< maximize instead of minimize
+  };
+  template <class O, class F> static constexpr void options(O& o, F&& f) {
+    f("lr", o.lr, kAtLeast0, "1e-3");
+    f("beta1", o.betas.first, kFrom0Below1, "0.9");
+    f("beta2", o.betas.second, kFrom0Below1, "0.999");
+    f("eps", o.eps, kAtLeast0, "1e-8");
+    f("maximize", o.maximize);
+  }
+  static bool takes_rows(const Options&) { return true; }
+
+  static constexpr RuleState<Options> kStates[] = {{"exp_avg"}, {"exp_avg_sq"}};
+
+  template <class T> struct Constants { T step_size, take1, beta2, take2, eps, sign; };
+  static Constants<double> constants(const Options& o, std::int64_t step, bool) {
+    const auto t = static_cast<double>(step);
+    return {.step_size = o.lr * math::sqrt(1 - math::pow(o.betas.second, t)) / (1 - math::pow(o.betas.first, t)),
+            .take1 = 1 - o.betas.first,
+            .beta2 = o.betas.second,
+            .take2 = 1 - o.betas.second,
+            .eps = o.eps,
+            .sign = o.maximize ? -1.0 : 1.0};
+  }
+
+  template <class T> MINNOW_HD static void step(const Constants<T>& c, T& p, T g, T& mean, T& square) {
+    const T d = c.sign * g;
+    mean = mean + c.take1 * (d - mean);
+    square = c.beta2 * square + c.take2 * (d * d);
+    p -= c.step_size * mean / (math::sqrt(square) + c.eps);
+  }
+};
+
 }  // namespace minnow::detail::kernels
 
 namespace minnow::optim {
@@ -71,5 +111,10 @@ using Adam = RuleOptimizer<detail::kernels::AdamRule<false>>;
 /// Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW: p -= lr weight_decay p comes
 /// first, and g is the gradient only.
 using AdamW = RuleOptimizer<detail::kernels::AdamRule<true>>;
+using SparseAdamOptions = detail::kernels::SparseAdamRule::Options;
+/// Adam for the sparse gradients of embeddings, as torch.optim.SparseAdam: rows without a gradient, and their means, stay as they
+/// are in a step, whose number t counts for all rows.
+///   m = beta1 m + (1 - beta1) g,   v = beta2 v + (1 - beta2) g²,   p -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps)
+using SparseAdam = RuleOptimizer<detail::kernels::SparseAdamRule>;
 
 }  // namespace minnow::optim

@@ -22,6 +22,7 @@ namespace kernels = minnow::detail::kernels;
 ///   Options    the user's options with their defaults; `lr` is one of them
 ///   options    calls f(name, number, range, example) or f(name, flag) for each option; used by checks and checkpoints
 ///   conflict   optional: an error text for options that do not go together, or nullptr
+///   takes_rows  optional: whether an element of gradient 0 stays as it is, or may with a sparse gradient
 ///   kStates    the tensors that it keeps for each parameter, of the same shape
 ///   constants  the Constants<double> of one pass, from the options and the parameter's step (from 1); `first`: its state
 ///              was never updated.  The loops convert them to the type that they compute in.

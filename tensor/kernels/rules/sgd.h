@@ -29,6 +29,7 @@ struct SgdRule {
     return "nesterov needs a momentum above 0 and a dampening of 0";
   }
 
+  static bool takes_rows(const Options& o) { return o.momentum == 0 && o.weight_decay == 0; }
   static constexpr RuleState<Options> kStates[] = {{"momentum_buffer", &Options::momentum}};
 
   template <class T> struct Constants { T lr, momentum, keep, take, weight_decay, sign, now, later; };
