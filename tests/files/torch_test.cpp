@@ -77,6 +77,11 @@ TEST(HostileTorch, IsRefused) {
   };
   std::string doubled = "]";  // each list holds the one before twice
   for (int i = 0; i < 60; ++i) doubled += "q" + raw({i}) + "]h" + raw({i}) + "ah" + raw({i}) + "a";
+  const std::string put_aside = "q" + raw({0});
+  std::string shared;  // 50,000 places that hold what was put aside
+  for (int i = 0; i < 50000; ++i) shared += "h" + raw({0});
+  std::string ones;
+  for (int i = 0; i < 50000; ++i) ones += "K\1";
   std::string deep;
   for (int i = 0; i < 5000; ++i) deep += "}" + text("a");
   deep += "K\1" + std::string(5000, 's');
@@ -193,6 +198,15 @@ TEST(HostileTorch, IsRefused) {
       {"a number of 255 bytes", file(pickle(dict(text("a") + "\x8a\xff" + std::string(255, '\1')))), "64 bits"},
       {"a list within itself", file(pickle("]q" + raw({0, 'h', 0}) + "a")), "hold each other"},
       {"lists that double", file(pickle(doubled)), "found"},
+      {"a row of numbers in many places", file(pickle("](](" + ones + "e" + put_aside + shared + "e")), "many places"},
+      {"a text in many places", file(pickle("](" + text(std::string(100000, 'x')) + put_aside + shared + "e")),
+       "many places"},
+      {"lists that are compressed",
+       zip_of({{.name = "archive/data.pkl", .content = std::string(4 << 20, ']'), .method = 8}}), "compressed to"},
+      {"a byte order that is compressed",
+       zip_of({member("data.pkl", pickle(dict(""))),
+               {.name = "archive/byteorder", .content = std::string(128 << 20, 'x'), .method = 8}}),
+       "byte order"},
       {"5,000 dictionaries in each other", file(pickle(deep)), "hold each other"},
       {"100,000 values", file(pickle(lists)), "not one value"}};
   test::expect_refused(files, 60, "bad.pt", [](const std::string& path) { load(path); });
@@ -210,6 +224,11 @@ TEST(OddTorch, IsRead) {
        {"expanded", one_value(tensor({.sizes = sizes({3}), .strides = sizes({0})})), "a float32[3] 1 1 1"},
        {"no elements", one_value(tensor({.first = 100, .sizes = sizes({0, 3}), .strides = sizes({3, 1})})),
         "a float32[0, 3]"},
+       {"a row in three places",
+        file(pickle("](](\x88\x89"
+                    "e" +
+                    ("q" + raw({0})) + "h" + raw({0}) + "h" + raw({0}) + "e")),
+        "0 bool[2] 1 0; 1 bool[2] 1 0; 2 bool[2] 1 0"},
        {"a number", one_value(tensor({.sizes = ")", .strides = ")"})), "a float32[] 1"},
        {"two that share", file(pickle(dict(text("a") + tensor() + text("b") + tensor()))),
         "a float32[4] 1 2 3 4; b float32[4] 1 2 3 4"},

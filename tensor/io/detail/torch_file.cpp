@@ -62,11 +62,11 @@ class TorchReader {
     if (by_name_.contains(folder_ + "constants.pkl"))
       throw Refusal{"a TorchScript archive, which holds a program", "a state dict that torch.save() wrote"};
     if (const ZipMember* order = find("byteorder")) {
-      const std::string text = content(*order);
+      const std::string text = order->size > 6 ? "" : content(*order);
       if (text != "little" && text != "big") throw Refusal{"another byte order than little and big", "one of them"};
       big_endian_ = text == "big";
     }
-    const std::string bytes = content(*find("data.pkl"));
+    const std::string bytes = content(checked_pickle(*find("data.pkl")));
     pickle_ = read_pickle(bytes);
     flatten(bytes.size());
   }
@@ -130,6 +130,15 @@ class TorchReader {
   const ZipMember* find(const std::string& name) const {
     const auto found = by_name_.find(folder_ + name);
     return found == by_name_.end() ? nullptr : found->second;
+  }
+  /// A byte of a pickle becomes up to 150 of memory: a small file must not unpack to a large pickle.
+  static const ZipMember& checked_pickle(const ZipMember& member) {
+    constexpr std::uint64_t kFree = 1 << 20, kMaxRatio = 16;
+    if (member.size > kFree && member.size / kMaxRatio > member.packed)
+      throw Refusal{"a pickle of " + std::to_string(member.size) + " bytes that is compressed to " +
+                        std::to_string(member.packed),
+                    "at most " + std::to_string(kMaxRatio) + " times as many, or a pickle that is not compressed"};
+    return member;
   }
   std::string content(const ZipMember& member) const {
     std::string text(member.size, '\0');
@@ -211,24 +220,24 @@ class TorchReader {
   }
 
   /// Gives names to all tensors, numbers and strings: the keys on the way to them, joined by dots.  Without recursion;
-  /// containers that are in each other, or many times in others, end at the limits.
+  /// containers that are in each other, and values that are in many places, end at the limits.
   void flatten(std::size_t pickle_bytes) {
     struct Level {
       Id container;
       std::size_t next, name;  // the next item, and the length of the container's own name
     };
-    constexpr std::size_t kMaxLevels = 64, kMaxNames = 64;
+    constexpr std::size_t kMaxLevels = 64, kMostBytes = 64;  // for each byte of the pickle
     std::vector<Level> levels;
     std::unordered_set<std::string> seen;
     std::string name;
-    std::size_t visits = 0, letters = 0;
+    std::size_t visits = 0, bytes = 0;  // bytes: of names, strings and rows
     const auto visit = [&](Id id) {
       const PickleValue& value = pickle_[id];
-      letters += name.size();
-      if (++visits > pickle_bytes || letters > kMaxNames * pickle_bytes || levels.size() > kMaxLevels)
-        throw Refusal{"containers that hold each other, or hold others many times", "fewer of them"};
-      if (value.kind == Kind::none) return;
       const bool row = is_row(value);
+      bytes += name.size() + value.text.size() + (row ? value.items.size() * sizeof(std::int64_t) : 0);
+      if (++visits > pickle_bytes || bytes > kMostBytes * pickle_bytes || levels.size() > kMaxLevels)
+        throw Refusal{"containers that hold each other, or values that are in many places", "fewer of them"};
+      if (value.kind == Kind::none) return;
       if (!row && (value.kind == Kind::dict || value.kind == Kind::list || value.kind == Kind::tuple)) {
         levels.push_back({id, 0, name.size()});
         return;
