@@ -1,5 +1,6 @@
 #include <minnow/distributions/continuous.h>
 
+#include <minnow/autograd/grad_mode.h>
 #include <minnow/distributions/detail/parameters.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
@@ -98,17 +99,32 @@ constexpr Family kExponential{
           return ratio - log(ratio) - 1;
         }};
 
+/// Of [low, high).
+std::vector<Tensor> ordered(std::vector<Tensor> ends, SourceLocation where) {
+  const CallSite site("Uniform", where);
+  const NoGradGuard guard;
+  if (ends[0].device().is_cpu()) detail::require_in(detail::kAboveZero, "high - low", ends[1] - ends[0]);
+  return ends;
+}
+
 }  // namespace
 
 Normal::Normal(const TensorLike& loc, const TensorLike& scale)
-    : Distribution(kNormal, detail::broadcast("Normal", {{"loc", loc}, {"scale", scale}})) {}
+    : Distribution(kNormal, detail::broadcast(
+                                "Normal", {{"loc", loc, detail::kAnyNumber}, {"scale", scale, detail::kAboveZero}})) {}
 LogNormal::LogNormal(const TensorLike& loc, const TensorLike& scale)
-    : Distribution(kLogNormal, detail::broadcast("LogNormal", {{"loc", loc}, {"scale", scale}})) {}
+    : Distribution(kLogNormal, detail::broadcast("LogNormal", {{"loc", loc, detail::kAnyNumber},
+                                                               {"scale", scale, detail::kAboveZero}})) {}
 Laplace::Laplace(const TensorLike& loc, const TensorLike& scale)
-    : Distribution(kLaplace, detail::broadcast("Laplace", {{"loc", loc}, {"scale", scale}})) {}
+    : Distribution(kLaplace, detail::broadcast(
+                                 "Laplace", {{"loc", loc, detail::kAnyNumber}, {"scale", scale, detail::kAboveZero}})) {
+}
 Uniform::Uniform(const TensorLike& low, const TensorLike& high)
-    : Distribution(kUniform, detail::broadcast("Uniform", {{"low", low}, {"high", high}})) {}
+    : Distribution(
+          kUniform,
+          ordered(detail::broadcast("Uniform", {{"low", low, detail::kAnyNumber}, {"high", high, detail::kAnyNumber}}),
+                  low.where)) {}
 Exponential::Exponential(const TensorLike& rate)
-    : Distribution(kExponential, detail::broadcast("Exponential", {{"rate", rate}})) {}
+    : Distribution(kExponential, detail::broadcast("Exponential", {{"rate", rate, detail::kAboveZero}})) {}
 
 }  // namespace minnow::distributions

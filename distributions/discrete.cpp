@@ -44,7 +44,10 @@ Tensor replaced(const Tensor& x, const Tensor& condition, double value) { return
 
 std::vector<Tensor> bernoulli_of(const ProbsOrLogits& parameter, SourceLocation where) {
   const Tensor& given = only_one("Bernoulli", parameter, where);
-  if (parameter.probs.defined()) return {given, logits_of(given)};
+  const CallSite site("Bernoulli", where);
+  const bool is_probs = parameter.probs.defined();
+  detail::require_in(is_probs ? detail::kProbability : detail::kAnyNumber, is_probs ? "probs" : "logits", given);
+  if (is_probs) return {given, logits_of(given)};
   return {sigmoid({given, where}), given};
 }
 
@@ -53,8 +56,17 @@ std::vector<Tensor> categorical_of(const ProbsOrLogits& parameter, SourceLocatio
   const CallSite site("Categorical", where);
   if (given.dim() < 1)
     throw ShapeError(message("there are no categories", {{"parameter", given}}, "the last dimension is that of the K"));
-  if (parameter.logits.defined()) return {softmax(given, -1), log_softmax(given, -1)};
-  const Tensor probs = given / sum(given, -1, true);
+  if (parameter.logits.defined()) {
+    const Tensor probs = softmax(given, -1);
+    minnow::detail::require_in(detail::kAnyNumber, "softmax(logits)", probs,
+                               "the logits of each row need a finite largest one, and no NaN");
+    return {probs, log_softmax(given, -1)};
+  }
+  detail::require_in(detail::kFromZero, "probs", given);
+  const Tensor sums = sum(given, -1, true);
+  minnow::detail::require_in({"above 0 and finite", 0, std::numeric_limits<double>::max(), true}, "sum(probs)", sums,
+                             "each row needs a positive probability");
+  const Tensor probs = given / sums;
   return {probs, log(clamped(probs))};
 }
 
@@ -124,7 +136,8 @@ constexpr detail::Family kCategorical{
 }  // namespace
 
 Bernoulli::Bernoulli(const TensorLike& probs)
-    : Bernoulli(ProbsOrLogits{.probs = detail::broadcast("Bernoulli", {{"probs", probs}})[0]}, probs.where) {}
+    : Bernoulli(ProbsOrLogits{.probs = detail::broadcast("Bernoulli", {{"probs", probs, detail::kProbability}})[0]},
+                probs.where) {}
 Bernoulli::Bernoulli(const ProbsOrLogits& parameter, SourceLocation where)
     : Distribution(kBernoulli, bernoulli_of(parameter, where)) {}
 

@@ -20,7 +20,7 @@ std::vector<Tensor> broadcast(const char* owner, std::initializer_list<NamedPara
   const CallSite site(owner, where);
   TensorOptions options{.dtype = DType::float32};
   const Tensor* first = nullptr;
-  for (const auto& [name, value] : parameters)
+  for (const auto& [name, value, range] : parameters)
     if (!value.is_number()) {
       require_floating_point(owner, name, *value.tensor, where);
       if (first == nullptr) options = {value.tensor->dtype(), value.tensor->device()};
@@ -32,8 +32,9 @@ std::vector<Tensor> broadcast(const char* owner, std::initializer_list<NamedPara
     }
   std::vector<Tensor> list;
   Shape shape;
-  for (const auto& [name, value] : parameters) {
+  for (const auto& [name, value, range] : parameters) {
     list.push_back(value.is_number() ? full({}, value.number, options, where) : *value.tensor);
+    require_in(range, name, value.is_number() ? full({}, value.number, {options.dtype}) : list.back());
     shape = list.size() == 1 ? list[0].shape() : minnow::detail::raw::broadcast_shape(empty(shape), list.back());
   }
   for (Tensor& t : list)
@@ -47,6 +48,12 @@ void require_floating_point(const char* owner, const char* name, const Tensor& p
     throw ValueError(message("a parameter is undefined", {{name, parameter}}, "give it a value"));
   if (!parameter.is_floating_point())
     throw DTypeError(message("parameters must be floating-point", {{name, parameter}}, "convert it: .to(float32)"));
+}
+
+void require_in(const Range& range, const char* name, const Tensor& parameter) {
+  minnow::detail::require_in(
+      range, name, parameter,
+      "exp() and softplus() give what is above 0, sigmoid() probabilities; DetectAnomalyGuard finds the origin of NaN");
 }
 
 Shape part(const Shape& shape, int from, int to) {

@@ -6,10 +6,11 @@
 #include <minnow/tensor/random.h>
 
 /// Probability distributions, as torch.distributions.  Parameters are tensors of one floating-point dtype, or numbers; they
-/// are broadcast to the batch_shape.  Gradients flow to them from log_prob, entropy, rsample and kl_divergence.  The values
-/// of parameters and of log_prob's argument are not checked, which would wait for the device: outside of their range the
-/// results are NaN or -infinity.  DTypeError for other dtypes, DeviceError for several devices, ShapeError for shapes that
-/// cannot be broadcast.
+/// are broadcast to the batch_shape.  Gradients flow to them from log_prob, entropy, rsample and kl_divergence.  ValueError of
+/// the constructor for numbers, and tensors on the cpu, outside of the parameters' range.  Tensors on other devices and
+/// log_prob's argument are not checked, which would wait for the device: outside of their range the results are NaN or
+/// -infinity, and samples any numbers.  DTypeError for other dtypes, DeviceError for several devices, ShapeError for shapes
+/// that cannot be broadcast.
 ///
 ///     distributions::Normal q(mean, exp(log_variance * 0.5));
 ///     Tensor z = q.rsample();

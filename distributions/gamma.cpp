@@ -186,16 +186,18 @@ const Tensor& checked(const In& concentration) {
   if (concentration->dim() < 1)
     throw ShapeError(message("the concentration is a number", {{"concentration", *concentration}},
                              "the last dimension is that of the vectors"));
+  detail::require_in(detail::kAboveZero, "concentration", *concentration);
   return *concentration;
 }
 
 }  // namespace
 
 Gamma::Gamma(const TensorLike& concentration, const TensorLike& rate)
-    : Distribution(kGamma, detail::broadcast("Gamma", {{"concentration", concentration}, {"rate", rate}})) {}
+    : Distribution(kGamma, detail::broadcast("Gamma", {{"concentration", concentration, detail::kAboveZero},
+                                                       {"rate", rate, detail::kAboveZero}})) {}
 Beta::Beta(const TensorLike& concentration1, const TensorLike& concentration0)
-    : Distribution(
-          kBeta, detail::broadcast("Beta", {{"concentration1", concentration1}, {"concentration0", concentration0}})) {}
+    : Distribution(kBeta, detail::broadcast("Beta", {{"concentration1", concentration1, detail::kAboveZero},
+                                                     {"concentration0", concentration0, detail::kAboveZero}})) {}
 Dirichlet::Dirichlet(const In& concentration) : Distribution(kDirichlet, {checked(concentration)}) {}
 
 }  // namespace minnow::distributions

@@ -70,8 +70,13 @@ std::vector<Tensor> parameters_of(const In& loc, const Spread& spread) {
   const Shape batch = minnow::detail::raw::broadcast_shape(
       empty(detail::leading(loc->shape())), empty(detail::leading(detail::leading(matrix.shape()))), "loc", name);
   const std::int64_t n = loc->size(-1);
-  return {loc->expand(detail::join(batch, {n})),
-          (factored ? matrix : cholesky(matrix)).expand(detail::join(batch, {n, n}))};
+  detail::require_in(detail::kAnyNumber, "loc", *loc);
+  const Tensor factor = factored ? matrix : cholesky(matrix);
+  minnow::detail::require_in(detail::kAboveZero,
+                             factored ? "the diagonal of scale_tril" : "the diagonal of cholesky(covariance_matrix)",
+                             factor.detach().diagonal(0, -2, -1),
+                             "a covariance is symmetric and positive definite, and its factor has a positive diagonal");
+  return {loc->expand(detail::join(batch, {n})), factor.expand(detail::join(batch, {n, n}))};
 }
 
 using P = const detail::Family::Parameters&;  // loc, Cholesky factor

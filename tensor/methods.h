@@ -470,7 +470,7 @@ class Methods {
   /// The sums of the weights [n] of each number: float32 if the weights are, otherwise float64.
   [[nodiscard]] Tensor bincount(const In& weights, ::std::int64_t minlength = 0, SourceLocation where = SourceLocation::current()) const;
   /// 1 with the probability that each element of p is, else 0; the dtype and shape of p.  DTypeError unless p is
-  /// floating-point.  No element is checked: of one that is not in [0, 1], the nearest counts.
+  /// floating-point; ValueError for p outside of [0, 1] on the cpu, elsewhere the nearest counts: a check would wait.
   [[nodiscard]] Tensor bernoulli(RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
   /// Indices of columns, drawn with probabilities in proportion to the weights.   weights: floating-point [m] or [n, m], 0 or
   /// more, not all 0 in a row -> int64 [count] or [n, count].  Without replacement no index is drawn twice from a row.
@@ -487,7 +487,7 @@ class Methods {
   Tensor exponential_(double rate = 1, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
   /// Density 1 / (pi scale (1 + ((x - median) / scale)^2)).
   Tensor cauchy_(double median = 0, double scale = 1, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
-  /// The number of trials up to the first success, of probability p in (0, 1).  Integers too.
+  /// The number of trials up to the first success, of probability p in (0, 1).  Integers too, at most their largest.
   Tensor geometric_(double p, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
   /// 1 with probability p, else 0.  All dtypes.
   Tensor bernoulli_(double p = 0.5, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <vector>
+#include <minnow/ops/detail/sample.h>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/random.h>
@@ -11,15 +12,26 @@ namespace minnow::distributions::detail {
 
 inline const double kHalfLog2Pi = 0.5 * std::log(2 * 3.14159265358979323846);
 
+using minnow::detail::kAboveZero;
+using minnow::detail::kAnyNumber;
+using minnow::detail::kFromZero;
+using minnow::detail::kProbability;
+using minnow::detail::Range;
+
 struct NamedParameter {
   const char* name;
   const TensorLike& value;
+  Range range;
 };
 
-/// The parameters of a distribution, broadcast to one shape; numbers take the dtype and device of the tensors.
+/// The parameters of a distribution, broadcast to one shape; numbers take the dtype and device of the tensors.  ValueError
+/// for numbers, and elements of tensors on the cpu, that are outside of their range.
 std::vector<Tensor> broadcast(const char* owner, std::initializer_list<NamedParameter> parameters);
 /// ValueError if it is undefined, DTypeError unless floating-point.
 void require_floating_point(const char* owner, const char* name, const Tensor& parameter, SourceLocation where);
+
+/// The range check of broadcast(), for a parameter of its own.  A CallSite is open.
+void require_in(const Range& range, const char* name, const Tensor& parameter);
 
 /// Dimensions [from, to) of a shape.
 Shape part(const Shape& shape, int from, int to);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <minnow/ops/detail/in_place.h>
 #include <minnow/ops/detail/operation.h>
+#include <minnow/ops/detail/sample.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
@@ -11,6 +12,7 @@
 #include <minnow/ops/indexing/sort.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
+#include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
@@ -55,10 +57,46 @@ template <class Draw> Tensor drawn(const char* name, const In& x, DType dtype, c
   });
 }
 
+/// The largest integer of a dtype, as a float64.
+double largest(DType dtype) {
+  const int bits = 8 * static_cast<int>(size_of(dtype)) - (dtype == DType::uint8 ? 0 : 1);
+  return bits < 54 ? std::ldexp(1.0, bits) - 1 : std::nextafter(std::ldexp(1.0, bits), 0);
+}
+
 /// What the numbers are drawn in, for a function of them.
 DType precise(DType dtype) { return dtype == DType::float64 || is_integral(dtype) ? DType::float64 : DType::float32; }
 
 }  // namespace
+
+void detail::require_in(const Range& range, const char* name, const Tensor& x, const char* hint) {
+  if (!x.device().is_cpu()) return;
+  struct Outside {
+    std::int64_t count = 0;
+    double first = 0;
+  };
+  const auto find = [&range](const Tensor& t) {
+    const Tensor dense = raw::contiguous(t);
+    dense.storage()->wait_ready();
+    Outside found;
+    dtype_switch(t.dtype(), [&]<class T>() {
+      const T* values = static_cast<const T*>(dense.raw_data());
+      for (std::int64_t i = dense.numel(); i-- > 0;) {
+        const auto value = static_cast<double>(values[i]);
+        const bool inside = (range.open ? value > range.low : value >= range.low) && value <= range.high;
+        if (!inside) found = {found.count + 1, value};
+      }
+    });
+    return found;
+  };
+  constexpr std::int64_t kFew = 64;  // of more, the ends are found by vectors, and NaN is both of them
+  if (x.numel() > kFew && find(amin(x.detach(), {})).count == 0 && find(amax(x.detach(), {})).count == 0) return;
+  const auto [count, first] = find(x);
+  if (count > 0)
+    throw ValueError(message(x.numel() == 1 ? fmt::format("{} must be {}, got {}", name, range.text, first)
+                                            : fmt::format("{} must be {}: {} of {} values are not, the first is {}",
+                                                          name, range.text, count, x.numel(), first),
+                             {{name, x}}, hint));
+}
 
 Tensor uniform_(const In& x, double low, double high, RandomGenerator* generator) {
   const CallSite site("uniform_", x.where);
@@ -118,6 +156,7 @@ Tensor geometric_(const In& x, double p, RandomGenerator* generator) {
   return drawn("geometric_", x, precise(x->dtype()), [&](Backend& backend, const Tensor& out) {
     backend.run(calls::Exponential{reserved(generator, out), out, -std::log1p(-p)});
     ceil_(out);
+    if (is_integral(x->dtype())) clamp_(out, 1, largest(x->dtype()));
   });
 }
 
@@ -167,6 +206,7 @@ Tensor random_(const In& x, RandomGenerator* generator) {
 Tensor bernoulli(const In& p, RandomGenerator* generator) {
   const CallSite site("bernoulli", p.where);
   require_floating_point(*p);
+  require_in(detail::kProbability, "p", *p, "pass probabilities, e.g. sigmoid(logits)");
   const NoGradGuard no_grad;
   const Tensor u = rand(p->shape(), {precise(p->dtype()), p->device(), generator});
   return lt(u, *p).to(p->dtype());

@@ -9,7 +9,7 @@
 namespace minnow {
 
 /// 1 with the probability that each element of p is, else 0; the dtype and shape of p.  DTypeError unless p is
-/// floating-point.  No element is checked: of one that is not in [0, 1], the nearest counts.
+/// floating-point; ValueError for p outside of [0, 1] on the cpu, elsewhere the nearest counts: a check would wait.
 [[nodiscard]] Tensor bernoulli(const In& p, RandomGenerator* generator = nullptr);
 /// Indices of columns, drawn with probabilities in proportion to the weights.   weights: floating-point [m] or [n, m], 0 or
 /// more, not all 0 in a row -> int64 [count] or [n, count].  Without replacement no index is drawn twice from a row.
@@ -30,7 +30,7 @@ Tensor log_normal_(const In& x, double mean = 1, double std = 2, RandomGenerator
 Tensor exponential_(const In& x, double rate = 1, RandomGenerator* generator = nullptr);
 /// Density 1 / (pi scale (1 + ((x - median) / scale)^2)).
 Tensor cauchy_(const In& x, double median = 0, double scale = 1, RandomGenerator* generator = nullptr);
-/// The number of trials up to the first success, of probability p in (0, 1).  Integers too.
+/// The number of trials up to the first success, of probability p in (0, 1).  Integers too, at most their largest.
 Tensor geometric_(const In& x, double p, RandomGenerator* generator = nullptr);
 /// 1 with probability p, else 0.  All dtypes.
 Tensor bernoulli_(const In& x, double p = 0.5, RandomGenerator* generator = nullptr);

@@ -244,6 +244,52 @@ TEST(DistributionsDtypes, OutsideOfTheSupportTheDensityIsZero) {
               1e-6);
 }
 
+TEST(DistributionsErrors, ParametersOutsideOfTheirRange) {
+  const auto with = [](double bad) { return tensor({1.0, bad, bad}); };
+  expect_errors({
+      Misuse{"ValueError", "Normal", "loc must be numbers, got nan", [=] { Normal(NAN, 1); }},
+      Misuse{"ValueError", "Normal", "scale must be above 0: 2 of 3 values are not, the first is -1",
+             [=] { Normal(0, with(-1)); }},
+      Misuse{"ValueError", "Normal", "scale must be above 0, got 0", [=] { Normal(0, 0); }},
+      Misuse{"ValueError", "Normal", "scale must be above 0", [=] { Normal(zeros({2}, "sim:0"), -1); }},
+      Misuse{"ValueError", "LogNormal", "scale must be above 0", [=] { LogNormal(0, with(NAN)); }},
+      Misuse{"ValueError", "Laplace", "scale must be above 0", [=] { Laplace(0, with(-2).to(float16)); }},
+      Misuse{"ValueError", "Uniform", "high - low must be above 0: 2 of 3", [=] { Uniform(with(2), 2); }},
+      Misuse{"ValueError", "Exponential", "rate must be above 0", [=] { Exponential(0); }},
+      Misuse{"ValueError", "Gamma", "concentration must be above 0", [=] { Gamma(-1, 1); }},
+      Misuse{"ValueError", "Gamma", "rate must be above 0", [=] { Gamma(1, with(0)); }},
+      Misuse{"ValueError", "Beta", "concentration1 must be above 0", [=] { Beta(with(-1).to(float64), 1); }},
+      Misuse{"ValueError", "Beta", "concentration0 must be above 0", [=] { Beta(1, NAN); }},
+      Misuse{"ValueError", "Dirichlet", "concentration must be above 0: 2 of 3", [=] { Dirichlet(with(0)); }},
+      Misuse{"ValueError", "Bernoulli", "probs must be in [0, 1], got 2", [=] { Bernoulli(2); }},
+      Misuse{"ValueError", "Bernoulli", "probs must be in [0, 1]", [=] { Bernoulli({.probs = with(-0.1)}); }},
+      Misuse{"ValueError", "Bernoulli", "logits must be numbers", [=] { Bernoulli({.logits = with(NAN)}); }},
+      Misuse{"ValueError", "Categorical", "probs must be 0 or more: 2 of 3", [=] { Categorical(with(-0.1)); }},
+      Misuse{"ValueError", "Categorical", "sum(probs) must be above 0 and finite: 1 of 2",
+             [=] {
+               Categorical(tensor({{0.0, 0.0}, {1.0, 0.0}}));
+             }},
+      Misuse{"ValueError", "Categorical", "sum(probs)", [=] { Categorical(with(INFINITY)); }},
+      Misuse{"ValueError", "Exponential", "rate must be above 0: 3 of 100 values are not, the first is nan",
+             [=] { Exponential(cat({ones({90}), tensor({NAN, 1.0, -1.0, NAN}), ones({6})})); }},
+      Misuse{"ValueError", "MultivariateNormal", "the diagonal of scale_tril must be above 0",
+             [=] { MultivariateNormal(ones({2}), {.scale_tril = -eye(2)}); }},
+      Misuse{"ValueError", "MultivariateNormal", "the diagonal of cholesky(covariance_matrix)",
+             [=] {
+               MultivariateNormal(ones({2}), {.covariance_matrix = ones({2, 2}) * 2 - eye(2)});
+             }},
+  });
+  for (const auto& logits : {with(NAN), with(INFINITY), full({3}, -INFINITY)})
+    expect_errors({Misuse{"ValueError", "Categorical", "softmax(logits) must be numbers",
+                          [=] { Categorical({.logits = logits}); }}});
+  EXPECT_EQ(Categorical({.logits = with(-INFINITY)}).sample().item(), 0);
+  // Where a look would wait for the device, none is taken.
+  EXPECT_NO_THROW(Categorical({.logits = with(NAN).to("sim:0")}));
+  // A step that is captured looks at nothing that a graph could not.
+  CapturedStep step([](const Tensor& scale) { return Normal(0, scale).log_prob(0.5); });
+  EXPECT_NO_THROW((void)step(ones({2})));
+}
+
 TEST(DistributionsErrors, BadInputs) {
   const Tensor two = ones({2}), three = ones({3}), whole = ones({2}, int64);
   expect_errors({

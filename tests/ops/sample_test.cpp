@@ -12,6 +12,7 @@
 #include <minnow/tensor/runtime/threads.h>
 
 #include "devices.h"
+#include "errors.h"
 #include "op_cases.h"
 
 namespace minnow::test {
@@ -46,7 +47,7 @@ OpCases sampled() {
       "random_", [](const Tensor& y) { y.random_(); }, all_dtypes());
   cases.push_back({.function = "bernoulli",
                    .call = one([](const Tensors& x) { return bernoulli(x[0]); }),
-                   .inputs = {{values({3, 5}, 0, 1)}, {values({0, 2})}, {values({})}}});
+                   .inputs = {{values({3, 5}, 0, 1)}, {values({0, 2}, 0, 1)}, {values({}, 0, 1)}}});
   cases.push_back({.function = "multinomial",
                    .variant = "with replacement",
                    .call = one([](const Tensors& x) { return multinomial(x[0], 6, true); }),
@@ -129,6 +130,30 @@ TEST_P(Sample, ExponentialIsAboveZero) {
   manual_seed(0);
   EXPECT_GT(empty({1 << 18}, device()).exponential_().min().item(), 0);
   EXPECT_GE(empty({1 << 18}, {int32, device()}).geometric_(0.999).min().item(), 1);
+}
+
+TEST_P(Sample, GeometricSaturatesInSmallIntegers) {
+  manual_seed(3);
+  const auto ends = [&](DType dtype) {
+    const Tensor x = empty({1000}, {dtype, device()}).geometric_(1e-19).to(int64);
+    return std::pair(x.min().item<std::int64_t>(), x.max().item<std::int64_t>());
+  };
+  EXPECT_EQ(ends(int8), std::pair(std::int64_t{127}, std::int64_t{127}));
+  EXPECT_EQ(ends(uint8), std::pair(std::int64_t{255}, std::int64_t{255}));
+  EXPECT_EQ(ends(int16), std::pair(std::int64_t{32767}, std::int64_t{32767}));
+  EXPECT_EQ(ends(int32), std::pair(std::int64_t{INT32_MAX}, std::int64_t{INT32_MAX}));
+  EXPECT_GT(ends(int64).first, 0);
+  EXPECT_GT(ends(int64).second, INT64_MAX - 1024);
+}
+
+TEST(SampleErrors, BernoulliRefusesWhatIsNoProbability) {
+  for (const DType dtype : {float32, float64, float16, bfloat16})
+    for (const double p : {2.0, -0.5, double(NAN)})
+      expect_errors(
+          {Misuse{"ValueError", "bernoulli", "p must be in [0, 1]: 1 of 3 values are not, the first is ", [=] {
+                    (void)bernoulli(tensor({0.0, p, 1.0}, dtype));
+                  }}});
+  EXPECT_TRUE(equal(bernoulli(tensor({0.0, 1.0})), tensor({0.0, 1.0})));
 }
 
 TEST_P(Sample, MultinomialFollowsTheWeights) {
