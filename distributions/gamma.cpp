@@ -4,6 +4,7 @@
 #include <minnow/distributions/detail/parameters.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/norms/softmax.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
@@ -12,17 +13,20 @@
 namespace minnow::distributions {
 namespace {
 
-/// For small x: the derivative of a Taylor series of the distribution function.
-Tensor gradient_of_small(const Tensor& a, const Tensor& x) {
-  Tensor factor = ones_like(x), denominator = a, series = reciprocal(a), squares = reciprocal(square(a));
+/// d log x / da for small x: the derivative of a Taylor series of the distribution function.  From log x, since x itself is
+/// 0 in floating point for small a.
+Tensor log_gradient_of_small(const Tensor& a, const Tensor& log_x) {
+  const Tensor x = exp(log_x);
+  Tensor factor = ones_like(x), denominator = a, series = zeros_like(x), squares = series;  // but for the first, 1 / a
   for (int i = 1; i <= 5; ++i) {
     factor = factor * x * (-1.0 / i);
     denominator = denominator + 1;
     series = series + factor / denominator;
     squares = squares + factor / square(denominator);
   }
-  // The powers of x of numerator and density cancel but for one.
-  const Tensor result = -x * exp(x) * ((log(x) - digamma(a)) * series - squares);
+  // The powers of x of numerator and density cancel; the pole of digamma(a) = digamma(a + 1) - 1 / a cancels 1 / a^2.
+  const Tensor first = reciprocal(a);
+  const Tensor result = -exp(x) * ((log_x - digamma(a + 1)) * (first + series) + first * series - squares);
   return where(isnan(result), 0, result);
 }
 
@@ -54,49 +58,89 @@ Tensor gradient_of_others(const Tensor& a, const Tensor& x) {
   return exp(cubic(0) / cubic(4));
 }
 
-}  // namespace
-
-Tensor detail::standard_gamma_gradient(const Tensor& a, const Tensor& x) {
-  return where(lt(x, 0.8), gradient_of_small(a, x), where(gt(a, 8), gradient_of_large(a, x), gradient_of_others(a, x)));
-}
+/// For a from 1 on the value of a gamma distribution; below, x u^(1 / a) is one.
+struct Draw {
+  Tensor is_small, x, u;
+};
 
 /// Marsaglia and Tsang 2000.  A proposal is taken with a probability of 0.95 or more; eight are made for each value, so that
 /// nothing waits for the device, and one value in 3e10 is the proposal's center.
-Tensor detail::standard_gamma(const Tensor& concentration, RandomGenerator* generator) {
+Draw draw(const Tensor& a, RandomGenerator* generator) {
   constexpr int kProposals = 8;
+  const Tensor small = lt(a, 1), d = where(small, a + 1, a) - 1.0 / 3, c = rsqrt(9 * d);
+  Tensor value = d, open = ones_like(a, DType::bool_);
+  for (int i = 0; i < kProposals; ++i) {
+    const Tensor x = detail::normal(a.shape(), a, generator),
+                 u = detail::uniform(a.shape(), a, generator).to(a.dtype());
+    const Tensor root = 1 + c * x, v = root * square(root);
+    const Tensor taken =
+        logical_and(gt(v, 0), lt(log(u), 0.5 * square(x) + d * (1 - v + log(clamp_min(v, detail::tiny(a.dtype()))))));
+    value = where(logical_and(open, taken), d * v, value);
+    open = logical_and(open, logical_not(taken));
+  }
+  return {small, value, clamp_min(detail::uniform(a.shape(), a, generator).to(a.dtype()), detail::tiny(a.dtype()))};
+}
+
+/// `gradient(a, value)` is that of samples, of first order.
+Tensor recorded(Tensor value, const Tensor& concentration, Tensor (*gradient)(const Tensor&, const Tensor&)) {
+  if (!records(concentration)) return value;
+  return record("gamma", value, {concentration},
+                [a = Saved(concentration), x = value.detach(), gradient](const Tensor& grad) {
+                  if (is_grad_enabled())
+                    throw AutogradError(
+                        message("the gradient of samples has no derivative", {}, "call backward without create_graph"));
+                  return grad * gradient(a(), x);
+                });
+}
+
+}  // namespace
+
+Tensor detail::standard_gamma_gradient(const Tensor& a, const Tensor& x) {
+  return where(lt(x, 0.8), x * log_gradient_of_small(a, log(x)),
+               where(gt(a, 8), gradient_of_large(a, x), gradient_of_others(a, x)));
+}
+
+Tensor detail::log_standard_gamma_gradient(const Tensor& a, const Tensor& log_x) {
+  const Tensor x = exp(log_x);
+  return where(lt(x, 0.8), log_gradient_of_small(a, log_x),
+               where(gt(a, 8), gradient_of_large(a, x), gradient_of_others(a, x)) / x);
+}
+
+Tensor detail::standard_gamma(const Tensor& concentration, RandomGenerator* generator) {
   Tensor value;
   {
     const NoGradGuard guard;
-    const bool half = concentration.itemsize() < 4;
+    const bool half = is_half(concentration.dtype());
     const Tensor a = half ? concentration.to(DType::float32) : concentration.detach();
-    const Tensor small = lt(a, 1), d = where(small, a + 1, a) - 1.0 / 3, c = rsqrt(9 * d);
-    value = d;
-    Tensor open = ones_like(a, DType::bool_);
-    for (int i = 0; i < kProposals; ++i) {
-      const Tensor x = normal(a.shape(), a, generator), u = uniform(a.shape(), a, generator).to(a.dtype());
-      const Tensor root = 1 + c * x, v = root * square(root);
-      const Tensor taken =
-          logical_and(gt(v, 0), lt(log(u), 0.5 * square(x) + d * (1 - v + log(clamp_min(v, tiny(a.dtype()))))));
-      value = where(logical_and(open, taken), d * v, value);
-      open = logical_and(open, logical_not(taken));
-    }
-    const Tensor u = clamp_min(uniform(a.shape(), a, generator).to(a.dtype()), tiny(a.dtype()));
-    value = clamp_min(where(small, value * pow(u, reciprocal(a)), value), tiny(concentration.dtype()));
+    const auto [small, x, u] = draw(a, generator);
+    value = clamp_min(where(small, x * pow(u, reciprocal(a)), x), tiny(concentration.dtype()));
     value = value.to(concentration.dtype());
   }
-  if (!records(concentration)) return value;
-  return record("gamma", value, {concentration}, [a = Saved(concentration), x = value.detach()](const Tensor& grad) {
-    if (is_grad_enabled())
-      throw AutogradError(
-          message("the gradient of samples has no derivative", {}, "call backward without create_graph"));
-    return grad * detail::standard_gamma_gradient(a(), x);
-  });
+  return recorded(std::move(value), concentration, standard_gamma_gradient);
+}
+
+Tensor detail::log_standard_gamma(const Tensor& concentration, RandomGenerator* generator) {
+  if (is_half(concentration.dtype())) return log_standard_gamma(concentration.to(DType::float32), generator);
+  Tensor value;
+  {
+    const NoGradGuard guard;
+    const Tensor a = concentration.detach();
+    const auto [small, x, u] = draw(a, generator);
+    constexpr double kLowest = -1e38;  // -infinity of two values would have no difference
+    value = clamp_min(log(x) + where(small, log(u) / a, 0), kLowest);
+  }
+  return recorded(std::move(value), concentration, log_standard_gamma_gradient);
 }
 
 namespace {
 
 using detail::Family;
 using P = const Family::Parameters&;  // in the order of the constructor
+
+/// Away from 0 and 1, where densities are infinite.
+Tensor inside(const Tensor& x, DType dtype) {
+  return clamp(x.to(dtype), detail::tiny(dtype), 1 - detail::precision(dtype) / 2);
+}
 
 constexpr Family kGamma{.name = "Gamma",
                         .draw =
@@ -120,9 +164,9 @@ constexpr Family kGamma{.name = "Gamma",
 constexpr Family kBeta{.name = "Beta",
                        .draw =
                            [](P p, const Shape& shape, RandomGenerator* generator) {
-                             const Tensor x = detail::standard_gamma(p[0].expand(shape), generator),
-                                          y = detail::standard_gamma(p[1].expand(shape), generator);
-                             return clamp(x / (x + y), detail::tiny(x.dtype()), 1 - detail::precision(x.dtype()) / 2);
+                             const Tensor x = detail::log_standard_gamma(p[0].expand(shape), generator),
+                                          y = detail::log_standard_gamma(p[1].expand(shape), generator);
+                             return inside(sigmoid(x - y), p[0].dtype());
                            },
                        .log_density =
                            [](P p, const Tensor& x) {
@@ -154,8 +198,8 @@ constexpr Family kDirichlet{
     .name = "Dirichlet",
     .draw =
         [](P p, const Shape& shape, RandomGenerator* generator) {
-          const Tensor x = detail::standard_gamma(p[0].expand(shape), generator);
-          return clamp(x / sum(x, -1, true), detail::tiny(x.dtype()), 1 - detail::precision(x.dtype()) / 2);
+          const Tensor x = detail::log_standard_gamma(p[0].expand(shape), generator);
+          return inside(softmax(x, -1), p[0].dtype());
         },
     .log_density =
         [](P p, const Tensor& x) { return sum(detail::xlogy(p[0] - 1, x) - lgamma(p[0]), -1) + lgamma(sum(p[0], -1)); },

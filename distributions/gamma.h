@@ -15,7 +15,7 @@ class Gamma : public Distribution {
 };
 
 /// log p = (a - 1) log x + (b - 1) log(1 - x) - log B(a, b).  Samples and their gradients are those of a / (a + b) of two
-/// Gammas.
+/// Gammas, of their logarithms: also for concentrations far below 1, whose Gammas are 0 in floating point.
 class Beta : public Distribution {
  public:
   Beta(const TensorLike& concentration1, const TensorLike& concentration0);
@@ -24,7 +24,7 @@ class Beta : public Distribution {
 };
 
 /// log p = Σ (c - 1) log x - Σ log Γ(c) + log Γ(Σ c), of a vector x with sum 1.   concentration: [batch_shape..., K].
-/// Samples and their gradients are those of Gammas, divided by their sum.
+/// Samples and their gradients are those of Gammas, divided by their sum, as Beta's.
 class Dirichlet : public Distribution {
  public:
   /// ShapeError for a number.

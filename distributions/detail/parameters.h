@@ -49,8 +49,12 @@ double tiny(DType dtype);
 Tensor xlogy(const Tensor& a, const Tensor& x);
 /// Values of the gamma distribution with rate 1, with gradients to its concentration.
 Tensor standard_gamma(const Tensor& concentration, RandomGenerator* generator);
+/// Their logarithms, which are numbers where small concentrations give values that are not; in float32 for halves.
+Tensor log_standard_gamma(const Tensor& concentration, RandomGenerator* generator);
 
 /// dx / da of a value x of the gamma distribution with concentration a and rate 1, as torch._standard_gamma_grad.
 Tensor standard_gamma_gradient(const Tensor& a, const Tensor& x);
+/// d log x / da.
+Tensor log_standard_gamma_gradient(const Tensor& a, const Tensor& log_x);
 
 }  // namespace minnow::distributions::detail

@@ -197,12 +197,46 @@ TEST_P(Distributions, SamplesHaveGradients) {
   EXPECT_TRUE(found.allclose(grad(sum(weights * Dirichlet(a).mean()), a), 0.1, 0.03));
 }
 
+/// Gammas of such concentrations are 0 in floating point, but their shares are not.
+TEST_P(Distributions, SmallConcentrationsHaveTheMoments) {
+  constexpr std::int64_t kCount = 40000;
+  RandomGenerator generator(9);
+  const auto number = [](const Tensor& t) { return t.to(float64).item(); };
+  // Of halves some values are rounded to 0.5, and none is above 1 - 2^-8.
+  for (const DType dtype : {float32, float64, float16, bfloat16})
+    for (const double a : {0.01, 0.001, 1e-5, 1e-30}) {
+      if (dtype == float16 && a < 1e-7) continue;  // 0
+      SCOPED_TRACE(std::string(name_of(dtype)) + " " + std::to_string(a));
+      const Tensor c = full({3}, a, dtype).to(device());
+      const Tensor beta = Beta(c(0), c(0)).sample({kCount}, &generator).to(float64);
+      EXPECT_NEAR(number(mean(beta)), 0.5, 5 * 0.5 / std::sqrt(kCount));
+      EXPECT_NEAR(number(beta.std()), std::sqrt(0.25 / (2 * a + 1)), is_half(dtype) ? 0.003 : 0.001);
+      EXPECT_LE(number(sum(eq(beta, 0.5))), is_half(dtype) ? 20 : 0);
+      const double between = number(mean(logical_and(gt(beta, 0.01), lt(beta, 0.99)).to(float64)));
+      EXPECT_NEAR(between, 4.55 * a, 0.005);  // exact is 0.0451 for 0.01
+      const Tensor dirichlet = Dirichlet(c).sample({kCount}, &generator).to(float64);
+      EXPECT_TRUE(allclose(mean(dirichlet, 0), full_like(dirichlet(0), 1.0 / 3), 0, 0.013)) << mean(dirichlet, 0);
+      EXPECT_TRUE(allclose(dirichlet.std(0), full_like(dirichlet(0), std::sqrt(2.0 / 9 / (3 * a + 1))), 0, 0.005));
+      EXPECT_TRUE(isfinite(dirichlet).all().item<bool>());
+    }
+  for (const DType dtype : {float32, float64}) {
+    const Tensor a = tensor({0.01, 0.002}, dtype).to(device()).requires_grad_(),
+                 b = tensor({0.02, 0.001}, dtype).to(device()).requires_grad_();
+    const Tensors found = grad({sum(mean(Beta(a, b).rsample({kCount * 5}, &generator), 0))}, {a, b});
+    const Tensors want = grad({sum(a / (a + b))}, {a, b});
+    for (std::size_t i = 0; i < 2; ++i)
+      EXPECT_TRUE(found[i].allclose(want[i], 0.1)) << to_string(found[i]) << to_string(want[i]);
+  }
+}
+
 TEST_P(Distributions, TheGradientOfGammaSamplesIsPyTorchs) {
   const Book book("distributions", device());
   const Tensor a = book["standard_gamma_grad/concentration"];
   const Tensor value = book["standard_gamma_grad/value"], want = book["standard_gamma_grad/grad"];
   expect_close(distributions::detail::standard_gamma_gradient(a.expand(value.shape()), value), want, "grad",
                {1e-6, 1e-9});
+  expect_close(distributions::detail::log_standard_gamma_gradient(a.expand(value.shape()), log(value)), want / value,
+               "grad of the logarithm", {1e-6, 1e-9});
 }
 
 TEST(DistributionsDtypes, ParametersMayBeNumbersAndHalves) {
@@ -271,7 +305,9 @@ TEST(DistributionsErrors, ParametersOutsideOfTheirRange) {
              }},
       Misuse{"ValueError", "Categorical", "sum(probs)", [=] { Categorical(with(INFINITY)); }},
       Misuse{"ValueError", "Exponential", "rate must be above 0: 3 of 100 values are not, the first is nan",
-             [=] { Exponential(cat({ones({90}), tensor({NAN, 1.0, -1.0, NAN}), ones({6})})); }},
+             [=] {
+               Exponential(cat({ones({90}), tensor({NAN, 1.0, -1.0, NAN}), ones({6})}));
+             }},
       Misuse{"ValueError", "MultivariateNormal", "the diagonal of scale_tril must be above 0",
              [=] { MultivariateNormal(ones({2}), {.scale_tril = -eye(2)}); }},
       Misuse{"ValueError", "MultivariateNormal", "the diagonal of cholesky(covariance_matrix)",
