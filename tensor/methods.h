@@ -375,7 +375,7 @@ class Methods {
   /// The sum of the diagonal of a matrix.
   [[nodiscard]] Tensor trace(SourceLocation where = SourceLocation::current()) const;
   /// beta input + alpha (a b), for matrices and for batches of matrices; input is broadcast to the product.  With beta = 0
-  /// input does not count, even where it is not finite.  ShapeError and DTypeError as for mm and bmm.
+  /// input does not count, even where it is not finite, and its gradient is 0.  ShapeError and DTypeError as for mm and bmm.
   [[nodiscard]] Tensor addmm(const In& a, const In& b, Scalar beta = 1, Scalar alpha = 1, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor baddbmm(const In& a, const In& b, Scalar beta = 1, Scalar alpha = 1, SourceLocation where = SourceLocation::current()) const;
   /// e^x / Σ e^x along dim.   dx = y (g - Σ g y).  DTypeError unless x is floating-point.

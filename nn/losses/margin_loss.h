@@ -3,7 +3,7 @@
 #include <minnow/nn/losses/loss.h>
 
 // Losses of scores, of pairs and of triplets, which are 0 once a margin is kept.  Unlike in PyTorch shapes are not
-// broadcast (ShapeError).
+// broadcast (ShapeError), and a loss of integers is a DTypeError: x is floating-point, y may be of integers.
 namespace minnow::nn {
 
 /// log(1 + e^(-y x)), without overflow.   y: 1 or -1, of x's shape.

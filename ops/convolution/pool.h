@@ -58,7 +58,7 @@ template <class Size> struct AvgPoolOptions {
   Size padding = 0;
   bool ceil_mode = false;             ///< the last window may reach beyond the padding, whose part is not counted
   bool count_include_pad = true;      ///< divide by the size of the window also where it reaches into the padding
-  std::int64_t divisor_override = 0;  ///< divide by this, if it is not 0
+  std::int64_t divisor_override = 0;  ///< divide by this, if it is not 0; ValueError below 0
 };
 using AvgPool1dOptions = AvgPoolOptions<std::int64_t>;
 using AvgPool2dOptions = AvgPoolOptions<Pair>;

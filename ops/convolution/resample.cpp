@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <minnow/ops/detail/operation.h>
+#include <minnow/tensor/checked.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow {
@@ -28,14 +29,15 @@ Tensor pixel_shuffle(const In& x, std::int64_t r) {
   const Operation op("pixel_shuffle", x.where, {{"x", *x}});
   require_image(op, "upscale_factor", r);
   const std::int64_t channels = x->size(-3), h = x->size(-2), w = x->size(-1);
-  if (r > channels || channels % (r * r) != 0)
+  const std::int64_t factor = saturating_mul(r, r);
+  if (channels % factor != 0)
     throw ShapeError(message("upscale_factor² does not divide the number of channels", {{"x", *x}},
                              fmt::format("{} channels, upscale_factor {}", channels, r)));
-  const std::int64_t c = channels / (r * r);
+  const std::int64_t c = channels / factor, height = saturating_mul(h, r), width = saturating_mul(w, r);
   const Tensor parts = x->reshape({leading(*x), c, r, r, h, w});
   if (x->is_contiguous(MemoryFormat::channels_last) && !x->is_contiguous())
-    return parts.permute({0, 4, 2, 5, 3, 1}).reshape({x->size(0), h * r, w * r, c}).permute({0, 3, 1, 2});
-  return parts.permute({0, 1, 4, 2, 5, 3}).reshape(joined(*x, {c, h * r, w * r}));
+    return parts.permute({0, 4, 2, 5, 3, 1}).reshape({x->size(0), height, width, c}).permute({0, 3, 1, 2});
+  return parts.permute({0, 1, 4, 2, 5, 3}).reshape(joined(*x, {c, height, width}));
 }
 
 Tensor pixel_unshuffle(const In& x, std::int64_t r) {

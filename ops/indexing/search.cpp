@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/elementwise/arithmetic.h>
@@ -112,10 +113,14 @@ Tensor histc(const In& x, std::int64_t bins, double min, double max) {
   if (!(min < max) || !std::isfinite(max - min))
     throw ValueError(message(fmt::format("the range from {} to {} is not finite and ascending", min, max),
                              {{"self", *x}}, "pass min below max"));
+  const bool large = (max - min) * static_cast<double>(bins) > static_cast<double>(std::numeric_limits<float>::max());
+  const DType wide = x->dtype() == DType::float64 || large ? DType::float64 : DType::float32;
   const Tensor inside = logical_and(ge(elements, min), le(elements, max));
-  const Tensor bin = clamp(floor(mul(sub(where(inside, elements, min), min), static_cast<double>(bins) / (max - min))),
-                           0, static_cast<double>(bins - 1));
-  return index_add(zeros({bins}, {x->dtype(), x->device()}), 0, bin.to(DType::int64), inside.to(x->dtype()));
+  const Tensor distance = where(inside, elements, min).to(wide) - min, share = distance * static_cast<double>(bins);
+  // The largest element, and what is rounded up to a further bin, count for the last one.
+  const Tensor bin = clamp(share / (max - min), 0, static_cast<double>(bins)).to(DType::int64);
+  const Tensor counts = zeros({bins}, {DType::int64, x->device()});
+  return index_add(counts, 0, clamp_max(bin, static_cast<double>(bins - 1)), inside.to(DType::int64)).to(x->dtype());
 }
 
 Unique unique(const In& x, bool return_inverse, bool return_counts, std::optional<int> dim) {

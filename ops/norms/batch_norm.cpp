@@ -175,6 +175,20 @@ Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running
       });
 }
 
+namespace {
+
+/// x weight + bias of each channel.  With means of 0 and variances of 1 batch_norm is that, in one pass forward and one
+/// backward; halves beside weights of float32 are computed in float32.
+Tensor scaled(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const DType wide = is_half(x.dtype()) ? DType::float32 : x.dtype();
+  const TensorOptions options{wide, x.device()};
+  const auto in_wide = [wide](const Tensor& t) { return t.defined() ? t.to(wide) : t; };
+  return batch_norm(in_wide(x), zeros({x.size(1)}, options), ones({x.size(1)}, options), in_wide(weight), in_wide(bias),
+                    {.training = false, .eps = 0});
+}
+
+}  // namespace
+
 Tensor instance_norm(const In& x, const Tensor& weight, const Tensor& bias, double eps) {
   const Operation op("instance_norm", x.where, {{"x", *x}, {"weight", weight, kOptional}, {"bias", bias, kOptional}});
   check(op, eps);
@@ -182,7 +196,7 @@ Tensor instance_norm(const In& x, const Tensor& weight, const Tensor& bias, doub
   if (x->dim() < 3 || (x->numel() > 0 && x->numel() == samples * channels))
     throw ValueError(message("needs more than one element per channel of a sample", op,
                              "x is [N, C, L...]; for [N, C] layer_norm or batch_norm"));
-  if (x->numel() == 0) return x->reshape(x->shape());
+  if (x->numel() == 0) return scaled(*x, weight, bias).to(x->dtype());
   // The channels of all samples are channels of one.
   Shape as_one = x->shape();
   as_one[0] = 1;
@@ -255,7 +269,7 @@ Tensor group_norm(const In& x_, std::int64_t num_groups, const Tensor& weight_, 
   if (num_groups < 1 || channels % num_groups != 0)
     throw ValueError(message(fmt::format("{} channels are not divisible into {} groups", channels, num_groups), op,
                              "num_groups must divide the size of dimension 1 of x"));
-  if (x.numel() == 0) return x.reshape(x.shape());
+  if (x.numel() == 0) return scaled(x, weight, bias).to(x.dtype());
   const DType dtype = x.dtype(), wide = is_half(dtype) ? DType::float32 : dtype;
   const std::int64_t groups = x.size(0) * num_groups, n = x.numel() / groups;
   const bool affine = weight.defined() || bias.defined();
@@ -276,12 +290,7 @@ Tensor group_norm(const In& x_, std::int64_t num_groups, const Tensor& weight_, 
   }
   Tensor y = layer_norm((affine ? x.to(wide) : x).reshape({groups, n}), n, {}, {}, eps).reshape(x.shape());
   if (!affine) return y;
-  // With means of 0 and variances of 1 batch_norm is y weight + bias, in one pass forward and one backward.
-  const TensorOptions options{wide, x.device()};
-  const auto in_wide = [wide](const Tensor& t) { return t.defined() ? t.to(wide) : t; };
-  return batch_norm(y, zeros({channels}, options), ones({channels}, options), in_wide(weight), in_wide(bias),
-                    {.training = false, .eps = 0})
-      .to(dtype);
+  return scaled(y, weight, bias).to(dtype);
 }
 
 }  // namespace minnow

@@ -29,23 +29,14 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 /// operands: query, key, value, mask.
 void check(Operands operands, const AttentionOptions& options) {
   const Tensor &q = operands[0].tensor, &k = operands[1].tensor, &v = operands[2].tensor, &mask = operands[3].tensor;
-  if (q.dim() < 2 || k.dim() != q.dim() || v.dim() != q.dim())
-    throw ShapeError(message("query, key and value must have the same number of dimensions, two or more", operands,
+  if (q.dim() < 2 || k.dim() < 2 || v.dim() < 2)
+    throw ShapeError(message("query, key and value must have two dimensions or more", operands,
                              "[batch, heads, length, size of a head]"));
   if (!q.is_floating_point() || k.dtype() != q.dtype() || v.dtype() != q.dtype())
     throw DTypeError(
         message("query, key and value must have one floating-point dtype", operands, dtype_hint(operands)));
   if (q.size(-1) != k.size(-1)) throw ShapeError(message("query and key have vectors of different sizes", operands));
   if (k.size(-2) != v.size(-2)) throw ShapeError(message("key and value have different lengths", operands));
-  for (int d = 0; d < q.dim() - 2; ++d) {
-    const bool shares =
-        options.enable_gqa && d == q.dim() - 3 && k.size(d) == v.size(d) && k.size(d) > 0 && q.size(d) % k.size(d) == 0;
-    if ((k.size(d) != q.size(d) || v.size(d) != q.size(d)) && !shares)
-      throw ShapeError(
-          message("the leading dimensions differ", operands,
-                  "heads of key and value may be fewer with {.enable_gqa = true}, if they divide those of the "
-                  "query"));
-  }
   if (!(options.dropout_p >= 0 && options.dropout_p <= 1))
     throw ValueError(message(fmt::format("dropout_p must be in [0, 1], got {}", options.dropout_p), operands));
   if (!mask.defined()) return;
@@ -54,6 +45,37 @@ void check(Operands operands, const AttentionOptions& options) {
   if (mask.dtype() != DType::bool_ && mask.dtype() != q.dtype())
     throw DTypeError(message("attn_mask must be bool, or of the dtype of the query", operands,
                              "bool: true where a position takes part"));
+}
+
+/// Whether several heads of the query share one of key and value.
+bool shares_heads(const Tensor& q, const Tensor& k, const Tensor& v) {
+  return q.dim() > 2 && k.dim() > 2 && v.dim() > 2 && k.size(-3) == v.size(-3) && k.size(-3) > 0 &&
+         q.size(-3) % k.size(-3) == 0;
+}
+
+/// What the leading dimensions of query, key and value are broadcast to; with `shared` that of the heads is the query's.
+Shape leading(Operands operands, bool shared) {
+  Shape lead;
+  for (int d = std::max({operands[0].tensor.dim(), operands[1].tensor.dim(), operands[2].tensor.dim()}); d > 2; --d) {
+    std::int64_t size = 1;
+    for (const Operand& o : operands.first(shared && d == 3 ? 1 : 3)) {
+      const std::int64_t own = d > o.tensor.dim() ? 1 : o.tensor.size(-d);
+      if (own != 1 && size != 1 && own != size)
+        throw ShapeError(message("the leading dimensions differ", operands,
+                                 "heads of key and value may be fewer with {.enable_gqa = true}, if they divide those "
+                                 "of the query"));
+      if (own != 1) size = own;
+    }
+    lead.push_back(size);
+  }
+  return lead;
+}
+
+Tensor with_leading(const Tensor& x, Shape lead, bool own_heads = false) {
+  if (own_heads) lead[-1] = x.size(-3);
+  lead.push_back(x.size(-2));
+  lead.push_back(x.size(-1));
+  return x.shape() == lead ? x : x.expand(lead);
 }
 
 /// [..., L, E] as [N, L, E].
@@ -221,13 +243,16 @@ Tensor scaled_dot_product_attention(const In& query_, const In& key_, const In& 
                                     const AttentionOptions& options) {
   const Operation op("scaled_dot_product_attention", query_.where, kLower,
                      {{"query", *query_}, {"key", *key_}, {"value", *value_}, {"attn_mask", attn_mask_, kOptional}});
-  const Tensor &query = op[0], &key = op[1], &value = op[2], &attn_mask = op[3];
+  const Tensor& attn_mask = op[3];
   check(op, options);
+  const bool shared = options.enable_gqa && shares_heads(op[0], op[1], op[2]);
+  const Shape lead = leading(op, shared);
+  const Tensor query = with_leading(op[0], lead);
   Shape shape = query.shape();
-  const std::int64_t rows = shape[-2], columns = key.size(-2), heads = query.dim() > 2 ? shape[-3] : 1;
-  const Shape lead(query.shape().span().first(static_cast<std::size_t>(query.dim() - 2)));
-  shape[-1] = value.size(-1);
-  const Tensor key_heads = for_heads(key, heads), value_heads = for_heads(value, heads);
+  const std::int64_t rows = shape[-2], columns = op[1].size(-2), heads = lead.empty() ? 1 : shape[-3];
+  shape[-1] = op[2].size(-1);
+  const Tensor key_heads = for_heads(with_leading(op[1], lead, shared), heads),
+               value_heads = for_heads(with_leading(op[2], lead, shared), heads);
   const double scale =
       options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(query.size(-1), 1))));
   Tensor mask = attn_mask, none;

@@ -55,7 +55,7 @@ struct Term {
       if (contains(kept, labels[d]) || contains(other, labels[d])) left += labels[d];
       else dims.push_back(static_cast<std::int64_t>(d));
     if (dims.empty()) return;
-    tensor = sum(tensor, dims).to(tensor.dtype());
+    tensor = sum(tensor, dims);  // of integers int64
     labels = left;
   }
 };
@@ -165,6 +165,8 @@ Term product(Term a, Term b, const Labels& kept) {
   }
   a.sum_except(kept, b.labels);
   b.sum_except(kept, a.labels);
+  const DType dtype = promote_types(a.tensor.dtype(), b.tensor.dtype());
+  a.tensor = a.tensor.to(dtype), b.tensor = b.tensor.to(dtype);
   Labels batch, summed, only_a, only_b;
   for (const char label : a.labels)
     (!contains(b.labels, label) ? only_a : contains(kept, label) ? batch : summed) += label;

@@ -255,7 +255,15 @@ Tensor added_product(const BoundOperands<3>& op, int rank, Scalar beta, Scalar a
   if (rank == 2 && input.dim() == 1 && input.shape()[0] == shape[1] && is(beta, 1) && is(alpha, 1))
     return linear(a, b.t(), input);  // in one call
   Tensor product = matmul(a, b);
-  if (is(beta, 0)) return is(alpha, 1) ? product : mul(product, alpha).to(a.dtype());
+  if (is(beta, 0)) {
+    const Tensor y = is(alpha, 1) ? product : mul(product, alpha).to(a.dtype());
+    if (!op.records() || !needs_grad(input)) return y;
+    const auto zeros_of_input = [shape = input.shape(), options = TensorOptions{input.dtype(), input.device()}](
+                                    const Tensor& g, Needs) -> Gradients {
+      return {g, zeros(shape, options)};
+    };
+    return op.record(raw::detach(y), {y, input}, zeros_of_input);
+  }
   const Tensor scaled = is(beta, 1) ? input : mul(input, beta).to(a.dtype());
   return is(alpha, 1) ? add(scaled, product) : add(scaled, product, alpha);
 }

@@ -30,7 +30,7 @@ namespace minnow {
 /// The sum of the diagonal of a matrix.
 [[nodiscard]] Tensor trace(const In& x);
 /// beta input + alpha (a b), for matrices and for batches of matrices; input is broadcast to the product.  With beta = 0
-/// input does not count, even where it is not finite.  ShapeError and DTypeError as for mm and bmm.
+/// input does not count, even where it is not finite, and its gradient is 0.  ShapeError and DTypeError as for mm and bmm.
 [[nodiscard]] Tensor addmm(const In& input, const In& a, const In& b, Scalar beta = 1, Scalar alpha = 1);
 [[nodiscard]] Tensor baddbmm(const In& input, const In& a, const In& b, Scalar beta = 1, Scalar alpha = 1);
 /// y = activation(x Wᵀ + b).   x: [..., in]  w: [out, in]  b: [out] or undefined  ->  [..., out]; without b, w may be a vector

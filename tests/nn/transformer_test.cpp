@@ -110,7 +110,7 @@ TEST(Transformer, RefusesWhatCannotWork) {
              }},
       Misuse{"ShapeError", "scaled_dot_product_attention", "leading dimensions differ",
              [] {
-               static_cast<void>(scaled_dot_product_attention(ones({2, 2, 3}), ones({1, 4, 3}), ones({1, 4, 3})));
+               static_cast<void>(scaled_dot_product_attention(ones({3, 2, 3}), ones({2, 4, 3}), ones({2, 4, 3})));
              }},
       Misuse{"ValueError", "scaled_dot_product_attention", "is_causal is a mask of its own",
              [] {

@@ -126,6 +126,43 @@ TEST(Attention, KeepsTheLayoutOfItsHeads) {
   EXPECT_LT((y - expected).abs().max().item(), 1e-5);
 }
 
+/// Of few weights, in blocks, and by the call of float32 on the host.
+TEST_P(AttentionOn, BroadcastsLeadingDimensions) {
+  manual_seed(3);
+  const Shape leads[][3] = {{{3}, {2, 3}, {2, 3}}, {{1, 4}, {2, 1}, {2, 4}}, {{2, 4}, {4}, {}}, {{1}, {2, 4}, {4}}};
+  for (const auto& [of_q, of_k, of_v] : leads)
+    for (const int variant : {0, 1, 2}) {
+      if (device().is_cuda() && variant > 0) continue;  // an emulated GPU is slow
+      const DType dtype = variant == 2 ? float32 : float64;
+      const std::int64_t rows = variant ? 500 : 3, columns = variant ? 400 : 6;
+      const auto leaf = [&](Shape shape, std::int64_t length, std::int64_t size) {
+        shape.push_back(length);
+        shape.push_back(size);
+        return randn(shape, dtype).to(device()).requires_grad_();
+      };
+      const Tensor q = leaf(of_q, rows, 8), k = leaf(of_k, columns, 8), v = leaf(of_v, columns, 5);
+      const Tensor want = by_hand(q, k, v, {}), got = scaled_dot_product_attention(q, k, v);
+      ASSERT_EQ(got.shape(), want.shape()) << variant;
+      const double tolerance = variant == 2 ? 1e-4 : 1e-12;
+      EXPECT_LT((got - want).abs().max().item(), tolerance);
+      const Tensor g = randn(want.shape(), dtype).to(device());
+      const Tensors wants = grad({sum(want * g)}, {q, k, v}), gots = grad({sum(got * g)}, {q, k, v});
+      for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(gots[i].shape(), wants[i].shape());
+        EXPECT_LT((gots[i] - wants[i]).abs().max().item(), tolerance) << variant << " " << i;
+      }
+    }
+  const auto attend = [&](const Shape& q, const Shape& kv, bool gqa) {
+    const Tensor keys = ones(kv, device());
+    return scaled_dot_product_attention(ones(q, device()), keys, keys, {}, {.enable_gqa = gqa}).shape();
+  };
+  EXPECT_EQ(attend({4, 3, 8}, {2, 2, 6, 8}, true), (Shape{2, 4, 3, 8}));
+  EXPECT_EQ(attend({1, 4, 3, 8}, {5, 1, 6, 8}, true), (Shape{5, 4, 3, 8}));
+  EXPECT_EQ(attend({0, 3, 8}, {1, 6, 8}, false), (Shape{0, 3, 8}));
+  EXPECT_THROW(attend({4, 3, 8}, {2, 2, 6, 8}, false), ShapeError);
+  EXPECT_THROW(attend({4, 3, 8}, {2, 3, 6, 8}, true), ShapeError);
+}
+
 TEST(Attention, RefusesAMaskOfMoreDimensions) {
   const Tensor x = ones({2, 3, 4});
   EXPECT_THROW((void)scaled_dot_product_attention(x, x, x, ones({1, 2, 3, 3})), ShapeError);

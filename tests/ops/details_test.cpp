@@ -2,11 +2,13 @@
 #include <minnow/autograd/gradcheck.h>
 #include <minnow/ops/convolution/conv.h>
 #include <minnow/ops/convolution/pool.h>
+#include <minnow/ops/convolution/resample.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/norms/cross_entropy.h>
 #include <minnow/ops/norms/softmax.h>
+#include <minnow/ops/products/einsum.h>
 #include <minnow/ops/products/matmul.h>
 #include <minnow/ops/random/dropout.h>
 #include <minnow/ops/reductions/distance.h>
@@ -106,6 +108,27 @@ TEST_P(OpDetails, DistancesOfManyRows) {
     }
     for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(allclose(results[i], results[i + 3], 1e-10, 1e-10)) << p;
   }
+}
+
+TEST_P(OpDetails, PixelShuffleOfNoChannels) {
+  const auto shuffled = [&](const Shape& shape, std::int64_t r) {
+    return pixel_shuffle(zeros(shape, device()), r).shape();
+  };
+  EXPECT_EQ(shuffled({1, 0, 2, 3}, 2), (Shape{1, 0, 4, 6}));
+  EXPECT_EQ(shuffled({0, 4, 2, 3}, 2), (Shape{0, 1, 4, 6}));
+  EXPECT_THROW(shuffled({1, 4, 2, 3}, 3), ShapeError);
+  EXPECT_THROW(shuffled({1, 4, 2, 3}, std::int64_t{1} << 32), ShapeError);
+}
+
+TEST_P(OpDetails, EinsumSumsIntegersInInt64) {
+  const Tensor x = full({2, 300}, 2, {uint8, device()}), ones_of = ones({3}, {uint8, device()});
+  const Tensor all = einsum("ij->", {x}), kept = einsum("ij->ji", {x}), product = einsum("ij,k->k", {x, ones_of});
+  EXPECT_EQ(all.dtype(), int64);
+  EXPECT_EQ(all.item(), 1200);
+  EXPECT_EQ(kept.dtype(), uint8);
+  EXPECT_EQ(einsum("ii->", {ones({3, 3}, {bool_, device()})}).item(), 3);
+  EXPECT_EQ(product.to_vector<double>(), (std::vector<double>{1200, 1200, 1200}));
+  EXPECT_EQ(einsum("ij,ij->i", {x, x}).dtype(), uint8);
 }
 
 TEST_P(OpDetails, ZeroSizesAndScalars) {

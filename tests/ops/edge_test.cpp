@@ -12,6 +12,7 @@
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/norms/batch_norm.h>
+#include <minnow/ops/products/matmul.h>
 #include <minnow/ops/reductions/distance.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/ops/reductions/scan.h>
@@ -247,6 +248,40 @@ TEST_P(EdgeGradient, OfBatchNormOfNoImages) {
     const auto second = grad({sum(first[0]) + sum(first[1])}, {x, w});
     EXPECT_EQ(second[0].shape(), x.shape());
     EXPECT_EQ(second[1].to_vector<double>(), std::vector<double>(3, 0));
+  }
+}
+
+TEST_P(EdgeGradient, OfGroupNormOfNothingIsZero) {
+  for (const Shape& shape : {Shape{0, 4, 3}, Shape{2, 4, 0}, Shape{0, 4, 2, 5}})
+    for (const DType dtype : {float64, bfloat16}) {
+      const auto leaf_of = [&](const Shape& s, DType of) { return ones(s, {of, device()}).requires_grad_(); };
+      const Tensor x = leaf_of(shape, dtype), w = leaf_of({4}, dtype == float64 ? float64 : float32),
+                   b = leaf_of({4}, w.dtype());
+      for (const Tensor& y : {group_norm(x, 2, w, b), instance_norm(x, w, b), group_norm(x, 2), instance_norm(x)}) {
+        EXPECT_EQ(y.shape(), shape);
+        EXPECT_EQ(y.dtype(), dtype);
+        EXPECT_TRUE(y.requires_grad());
+      }
+      const auto found = grad({sum(group_norm(x, 2, w, b)) + sum(instance_norm(x, w, b))}, {x, w, b});
+      EXPECT_EQ(found[0].shape(), shape);
+      EXPECT_EQ(found[1].to_vector<double>(), Doubles(4, 0));
+      EXPECT_EQ(found[2].to_vector<double>(), Doubles(4, 0));
+    }
+  EXPECT_EQ(group_norm(empty_of({0, 0}), 2).shape(), (Shape{0, 0}));
+}
+
+TEST_P(EdgeGradient, OfWhatBetaLeavesOutIsZero) {
+  const Tensor a = full({2, 3}, 2.0, {float64, device()}).requires_grad_(), b = ones({3, 4}, {float64, device()});
+  for (const Shape& shape : {Shape{4}, Shape{2, 4}, Shape{2, 1}}) {
+    const Tensor x = full(shape, kNaN, {float64, device()}).requires_grad_();
+    const auto found = grad({sum(addmm(x, a, b, 0, 3))}, {x, a}, {.create_graph = true});
+    EXPECT_EQ(found[0].shape(), shape);
+    EXPECT_EQ(found[0].to_vector<double>(), Doubles(static_cast<std::size_t>(x.numel()), 0));
+    EXPECT_EQ(found[1].to_vector<double>(), Doubles(6, 12));
+    EXPECT_EQ(gradient(addmm(x, a.detach(), b, 0), x), Doubles(static_cast<std::size_t>(x.numel()), 0));
+    const Tensor batches = baddbmm(x, a.unsqueeze(0), b.unsqueeze(0), 0);
+    EXPECT_EQ(batches.to_vector<double>(), Doubles(8, 6));
+    EXPECT_EQ(gradient(batches, x), Doubles(static_cast<std::size_t>(x.numel()), 0));
   }
 }
 

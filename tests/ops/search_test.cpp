@@ -61,6 +61,25 @@ const Register kSearched(searched);
 class Search : public DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, Search, all_devices(), device_test_name);
 
+TEST_P(Search, HistcCountsHalvesAndTinyRanges) {
+  const auto ends = [&](const Tensor& x, std::int64_t bins, double max = 0) {
+    const Tensor counts = histc(x.to(device()), bins, 0, max);
+    EXPECT_EQ(counts.dtype(), x.dtype());
+    EXPECT_EQ(counts.numel(), bins);
+    return std::vector<double>{counts(0).item(), counts(bins - 1).item(), counts.to(float64).sum().item()};
+  };
+  const std::vector<double> both{1, 1, 2};
+  EXPECT_EQ(ends(tensor({0.0, 1.0}, bfloat16), 1000), both);
+  EXPECT_EQ(ends(tensor({0.0, 1.0}, float16), 4000), both);
+  EXPECT_EQ(ends(tensor({0.0, 1e-6}, float16), 100, 1e-6), both);
+  EXPECT_EQ(ends(tensor({0.0, 1e-39}), 10, 1e-39), both);
+  EXPECT_EQ(ends(tensor({0.0, 1e-310}, float64), 10, 1e-310), both);
+  EXPECT_EQ(ends(tensor({0.0, 1.0}), (1 << 24) + 3), both);
+  EXPECT_EQ(histc(tensor({-3e38, 3e38}).to(device()), 10, -3e38, 3e38)(9).item(), 1);
+  EXPECT_EQ(histc(ones({5000}, {bfloat16, device()}), 1)(0).item(), 4992);  // the nearest of 5000
+  EXPECT_EQ(histc(tensor({0.7}).to(device()), 10, 0, 1)(7).item(), 1);      // as PyTorch's float32
+}
+
 TEST_P(Search, RefusesWhatDoesNotMatch) {
   const Tensor edges = arange(3, {float32, device()}), x = zeros({2, 3}, {float32, device()});
   EXPECT_THROW((void)searchsorted(edges, x.to(float64)), DTypeError);
