@@ -21,10 +21,36 @@ RandomGenerator& generator_of(const RandomOptions& options) {
 /// How many 32-bit numbers are drawn: two for each float64.
 std::int64_t numbers_drawn(const Tensor& t) { return t.dtype() == DType::float64 ? 2 * t.numel() : t.numel(); }
 
-void require_floating(DType dtype) {
+/// That of rand and randn.
+DType floating(const RandomOptions& options) {
+  const DType dtype = options.dtype.value_or(DType::float32);
   if (!is_floating_point(dtype))
     throw DTypeError(message("cannot draw " + std::string(name_of(dtype)) + " numbers", {},
                              "choose a floating-point dtype, or randint for integers"));
+  return dtype;
+}
+
+/// Up to 2^bits a dtype holds all integers: but for the integers' largest, 2^bits itself.
+int integer_bits(DType dtype) {
+  switch (dtype) {
+    case DType::float32: return 24;
+    case DType::float64: return 53;
+    case DType::float16: return 11;
+    case DType::bfloat16: return 8;
+    case DType::int32: return 31;
+    case DType::int16: return 15;
+    case DType::int8: return 7;
+    case DType::uint8: return 8;
+    case DType::bool_: return 1;
+    default: return 63;
+  }
+}
+
+/// int64 numbers in the dtype and on the device that the options ask for.
+Tensor as_asked(const Tensor& integers, const RandomOptions& options) {
+  const DType dtype = options.dtype.value_or(DType::int64);
+  if (dtype == DType::int64 && integers.device() == options.device) return integers;
+  return raw::copy_to(integers, empty(integers.shape(), {dtype, options.device}));
 }
 
 }  // namespace
@@ -162,8 +188,7 @@ Tensor eye(std::int64_t rows, std::int64_t columns, const TensorOptions& options
 
 Tensor rand(const Shape& shape, const RandomOptions& options, SourceLocation where) {
   const CallSite site("rand", where);
-  require_floating(options.dtype);
-  const Tensor out = empty(shape, {options.dtype, options.device});
+  const Tensor out = empty(shape, {floating(options), options.device});
   if (out.numel())
     backend_of(out.device()).run(calls::Uniform{generator_of(options).reserve(numbers_drawn(out)), out, 0, 1});
   return out;
@@ -171,8 +196,7 @@ Tensor rand(const Shape& shape, const RandomOptions& options, SourceLocation whe
 
 Tensor randn(const Shape& shape, const RandomOptions& options, SourceLocation where) {
   const CallSite site("randn", where);
-  require_floating(options.dtype);
-  const Tensor out = empty(shape, {options.dtype, options.device});
+  const Tensor out = empty(shape, {floating(options), options.device});
   if (out.numel())
     backend_of(out.device()).run(calls::Normal{generator_of(options).reserve(numbers_drawn(out)), out, 0, 1});
   return out;
@@ -184,26 +208,35 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const Ra
   if (low >= high)
     throw ValueError("randint: no integers in [" + std::to_string(low) + ", " + std::to_string(high) +
                      ")\nhigh must be greater than low");
+  const DType dtype = options.dtype.value_or(DType::int64);
+  if (is_integral(dtype) && dtype != DType::int64) {
+    const std::int64_t limit = std::int64_t{1} << integer_bits(dtype);
+    const std::int64_t lowest = dtype == DType::uint8 || dtype == DType::bool_ ? 0 : -limit;
+    if (low < lowest || high > limit)
+      throw ValueError(fmt::format("randint: {} holds numbers of [{}, {}), not all of [{}, {})\ntake int64",
+                                   name_of(dtype), lowest, limit, low, high));
+  }
+  if (shape.numel() == 0) return empty(shape, {dtype, options.device});
   const Tensor out = empty(shape, {DType::int64, options.device});
-  if (out.numel())
-    backend_of(out.device()).run(calls::Randint{generator_of(options).reserve(2 * out.numel()), out, low, high});
-  return out;
+  backend_of(out.device()).run(calls::Randint{generator_of(options).reserve(2 * out.numel()), out, low, high});
+  return as_asked(out, options);
 }
 
 Tensor randperm(std::int64_t n, const RandomOptions& options, SourceLocation where) {
   const CallSite site("randperm", where);
   if (n < 0)
     throw ValueError("randperm: n must be 0 or more, got " + std::to_string(n) + "\npass how many numbers to permute");
+  const DType dtype = options.dtype.value_or(DType::int64);
+  if (dtype != DType::int64 && n > std::int64_t{1} << integer_bits(dtype))
+    throw ValueError(fmt::format("randperm: {} does not hold all numbers below {}\ntake int64", name_of(dtype), n));
   // Shuffled on the host, so that the order does not depend on the device.
-  RandomOptions on_host = options;
-  on_host.device = Device();
+  const RandomOptions on_host{{}, {}, options.generator};
   const Tensor host = arange(n, {DType::int64});
   const Tensor draw = randint(0, kToEnd, {n}, on_host);
   auto* order = host.data<std::int64_t>();
   const auto* random = draw.data<std::int64_t>();
   for (std::int64_t i = n - 1; i > 0; --i) std::swap(order[i], order[random[i] % (i + 1)]);
-  if (options.device.is_cpu()) return host;
-  return raw::copy_to(host, empty({n}, {DType::int64, options.device}));
+  return as_asked(host, options);
 }
 
 Tensor empty_like(const In& x, std::optional<DType> dtype) {

@@ -24,7 +24,7 @@ struct TensorOptions {
 };
 
 struct RandomOptions {
-  DType dtype = DType::float32;  ///< floating-point; randint and randperm give int64
+  std::optional<DType> dtype{};  ///< default: float32; of randint and randperm int64
   Device device{};
   RandomGenerator* generator = nullptr;  ///< default: default_generator()
 };
@@ -138,7 +138,7 @@ template <TensorOption T>
 [[nodiscard]] Tensor randn(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return randn(shape, detail::options_of<RandomOptions>(option, where), where);
 }
-/// Integers in [low, high), int64.  ValueError unless low < high.
+/// Integers in [low, high), of any dtype, by default int64.  ValueError unless low < high, and the dtype can hold both ends.
 [[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const RandomOptions& options = {},
                              SourceLocation where = SourceLocation::current());
 template <TensorOption T>
@@ -146,7 +146,8 @@ template <TensorOption T>
                              SourceLocation where = SourceLocation::current()) {
   return randint(low, high, shape, detail::options_of<RandomOptions>(option, where), where);
 }
-/// The numbers 0 ... n - 1 in random order, int64 (Fisher and Yates).  ValueError for n below 0.
+/// The numbers 0 ... n - 1 in random order (Fisher and Yates), of any dtype that holds them all (ValueError), by default
+/// int64.  ValueError for n below 0.
 [[nodiscard]] Tensor randperm(std::int64_t n, const RandomOptions& options = {},
                               SourceLocation where = SourceLocation::current());
 

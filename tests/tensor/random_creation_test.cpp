@@ -93,6 +93,24 @@ TEST_P(RandomCreation, IntegersAndOrdersAreEven) {
   for (const double c : first) EXPECT_NEAR(c, 500, 80);
 }
 
+TEST_P(RandomCreation, IntegersAndOrdersHaveTheDTypeThatIsAskedFor) {
+  for (int k = 0; k < kDTypeCount; ++k) {
+    const auto dtype = static_cast<DType>(k);
+    const std::int64_t high = dtype == bool_ ? 2 : dtype == int8 ? 128 : 256;
+    RandomGenerator generator(3), same(3), order(3), same_order(3);
+    const Tensor drawn = randint(0, high, {1000}, {dtype, device(), &generator});
+    EXPECT_EQ(drawn.dtype(), dtype);
+    EXPECT_EQ(drawn.device(), device());
+    const auto want = randint(0, high, {1000}, {.device = device(), .generator = &same});
+    EXPECT_EQ(want.dtype(), int64);
+    EXPECT_EQ(drawn.to_vector<double>(), want.to_vector<double>()) << name_of(dtype);
+    const Tensor permuted = randperm(high, {dtype, device(), &order});
+    EXPECT_EQ(permuted.dtype(), dtype);
+    EXPECT_EQ(permuted.to_vector<double>(), randperm(high, {.generator = &same_order}).to_vector<double>());
+  }
+  EXPECT_EQ(randint(0, 2, {0}, {uint8, device()}).dtype(), uint8);
+}
+
 TEST_P(RandomCreation, IsTheSameForAnyNumberOfThreadsOnEveryDevice) {
   const auto draw = [](Device where, int threads) {
     set_num_threads(threads);
