@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <minnow/data/detail/byte_reader.h>
 #include <minnow/data/detail/csv_parser.h>
 #include <minnow/data/detail/host.h>
@@ -45,18 +46,14 @@ Text read_text(const std::string& path, SourceLocation where) {
   const bool packed = path.ends_with(".gz");
   if (packed) space = std::min(space, kFirst);
   Text text;
-  try {
-    text.memory = std::make_unique_for_overwrite<char[]>(space + 1);
-    for (;;) {
-      text.size += reader->read({reinterpret_cast<std::uint8_t*>(text.memory.get()) + text.size, space - text.size});
-      if (text.size < space) break;
-      auto larger = std::make_unique_for_overwrite<char[]>(2 * space + 1);
-      std::memcpy(larger.get(), text.memory.get(), text.size);
-      text.memory = std::move(larger);
-      space *= 2;
-    }
-  } catch (const std::bad_alloc&) {
-    throw OutOfMemoryError("read_csv: no memory for the content of '" + path + "'\nsplit the file", where);
+  text.memory = std::make_unique_for_overwrite<char[]>(space + 1);
+  for (;;) {
+    text.size += reader->read({reinterpret_cast<std::uint8_t*>(text.memory.get()) + text.size, space - text.size});
+    if (text.size < space) break;
+    auto larger = std::make_unique_for_overwrite<char[]>(2 * space + 1);
+    std::memcpy(larger.get(), text.memory.get(), text.size);
+    text.memory = std::move(larger);
+    space *= 2;
   }
   reader->finish();
   if (text.size > 0 && text.end()[-1] != '\n') text.memory[text.size++] = '\n';
@@ -379,9 +376,9 @@ TensorDataset<2> Table::dataset(std::string_view target, const TableDatasetOptio
   return TensorDataset<2>(tensor(features, {DType::float32, options.fill}, where), flat, where);
 }
 
-Table read_csv(const std::string& path, const CsvOptions& options, SourceLocation where) {
-  const CallSite site("read_csv", where);
-  check(options, where);
+namespace {
+
+Table read_table(const std::string& path, const CsvOptions& options, SourceLocation where) {
   const Text text = read_text(path, where);
   check_text(path, text, where);
   const char* begin = text.begin();
@@ -440,6 +437,18 @@ Table read_csv(const std::string& path, const CsvOptions& options, SourceLocatio
   std::vector<Table::Column> columns(names.size());
   for (std::size_t c = 0; c < names.size(); ++c) columns[c] = join(parts, c, count, where);
   return Table(std::move(names), std::move(columns), count);
+}
+
+}  // namespace
+
+Table read_csv(const std::string& path, const CsvOptions& options, SourceLocation where) {
+  const CallSite site("read_csv", where);
+  check(options, where);
+  try {
+    return read_table(path, options, where);
+  } catch (const std::bad_alloc&) {
+    throw OutOfMemoryError("read_csv: no memory for the content of '" + path + "'\nsplit the file", where);
+  }
 }
 
 }  // namespace minnow::data

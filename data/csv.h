@@ -94,7 +94,7 @@ class Table {
 ///
 /// IoError; FormatError, with the file, line and column, for a line with another number of fields, an open quote, text
 /// after a closing quote or a quote within an unquoted field, zero bytes, a lone carriage return, names that come
-/// twice, and what `numbers` says; ValueError for options that name no column.
+/// twice, and what `numbers` says; ValueError for options that name no column; OutOfMemoryError.
 Table read_csv(const std::string& path, const CsvOptions& options = {},
                SourceLocation where = SourceLocation::current());
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <initializer_list>
 #include <iosfwd>
 #include <memory>
@@ -174,13 +176,19 @@ class Tensor : public detail::Methods {
     return {data<T>(where), static_cast<std::size_t>(numel())};
   }
   /// A copy of the elements in row-major order, from any device and strides, converted to T (any number type; truncated
-  /// for an integer T).  ValueError for a number that an integer T cannot hold.
+  /// for an integer T).  ValueError for a number that an integer T cannot hold; OutOfMemoryError.
   template <class T> [[nodiscard]] std::vector<T> to_vector(SourceLocation where = SourceLocation::current()) const {
     static_assert(std::is_arithmetic_v<T>, "to_vector<T>() returns numbers: T must be a number type");
     require_defined("to_vector", where);
-    std::vector<T> values(static_cast<std::size_t>(numel()));
+    std::vector<T> values;
+    std::unique_ptr<bool[]> flags;
+    try {
+      values.resize(static_cast<std::size_t>(numel()));
+      if constexpr (std::is_same_v<T, bool>) flags.reset(new bool[values.size()]);
+    } catch (const std::exception&) {  // std::bad_alloc, std::length_error
+      refuse_vector(sizeof(T), where);
+    }
     if constexpr (std::is_same_v<T, bool>) {
-      const std::unique_ptr<bool[]> flags(new bool[values.size()]);
       copy_out("to_vector", flags.get(), detail::number_type<bool>(), where);
       values.assign(flags.get(), flags.get() + values.size());
     } else {
@@ -332,6 +340,8 @@ class Tensor : public detail::Methods {
   void* host_data(DType expected, SourceLocation where) const;
   void require_one_element(SourceLocation where) const;
   void copy_out(const char* op, void* to, detail::NumberType type, SourceLocation where) const;
+  /// OutOfMemoryError.
+  [[noreturn]] void refuse_vector(std::size_t bytes_of_number, SourceLocation where) const;
   void require_contiguous(const char* op, SourceLocation where) const;
 
   std::shared_ptr<detail::TensorImpl> impl_;

@@ -74,6 +74,12 @@ template <class T> void convert_all(const Tensor& self, void* to) {
 
 }  // namespace
 
+void Tensor::refuse_vector(std::size_t bytes_of_number, SourceLocation where) const {
+  const CallSite site("to_vector", where);
+  throw OutOfMemoryError(message(fmt::format("no memory for {} numbers of {} bytes", numel(), bytes_of_number),
+                                 {{"self", *this}}, "copy a part: x.narrow(0, start, length).to_vector<T>()"));
+}
+
 void Tensor::copy_out(const char* op, void* to, detail::NumberType type, SourceLocation where) const {
   const CallSite site(op, where);
   require_defined();

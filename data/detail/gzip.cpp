@@ -52,7 +52,7 @@ std::size_t GzipReader::read(std::span<std::uint8_t> out) {
     z.avail_out = static_cast<uInt>(space);
     const int code = inflate(&z, Z_NO_FLUSH);
     done += space - z.avail_out;
-    if (code == Z_STREAM_END) ended_ = true;
+    if (code == Z_STREAM_END) next_member();
     else if (code == Z_MEM_ERROR) throw std::bad_alloc();
     else if (code == Z_NEED_DICT) fail("gzip data with a dictionary is not supported");
     else if (code != Z_OK && code != Z_BUF_ERROR) fail(std::string("gzip: ") + (z.msg ? z.msg : "invalid data"));
@@ -61,11 +61,20 @@ std::size_t GzipReader::read(std::span<std::uint8_t> out) {
   return done;
 }
 
+void GzipReader::next_member() {
+  refill();
+  z_stream& z = inflate_->stream;
+  if (z.avail_in == 0) {
+    ended_ = true;
+    return;
+  }
+  constexpr Bytef kFirst = 0x1f;
+  if (*z.next_in != kFirst || inflateReset(&z) != Z_OK) fail("bytes follow the end of the gzip data");
+}
+
 void GzipReader::finish() {
   std::uint8_t extra = 0;
   if (!ended_ && read({&extra, 1}) > 0) fail("it has more bytes than its header says");
-  refill();
-  if (inflate_->stream.avail_in > 0) fail("bytes follow the end of the gzip data");
 }
 
 std::uint64_t GzipReader::max_size() const {

@@ -7,8 +7,8 @@
 
 namespace minnow::data::detail {
 
-/// Decompresses a gzip file of one member.  Use the content only after finish(), which compares the checksum.
-/// FormatError for damaged, truncated or trailing bytes.
+/// Decompresses a gzip file: the content of its members, one after the other.  Use it only after finish(), which compares
+/// the last checksum.  FormatError for damaged, truncated or trailing bytes.
 class GzipReader final : public ByteReader {
  public:
   explicit GzipReader(std::unique_ptr<io::InputFile> file);
@@ -21,6 +21,7 @@ class GzipReader final : public ByteReader {
  private:
   struct Inflate;
   void refill();
+  void next_member();
   [[noreturn]] void fail(const std::string& what) const;
 
   std::unique_ptr<io::InputFile> file_;

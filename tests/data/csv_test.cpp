@@ -187,6 +187,23 @@ TEST_F(Csv, ReadsGzip) {
   EXPECT_EQ(reals(read_csv(path).column("a")), (Reals{1, 2}));
 }
 
+/// As of cat a.csv.gz b.csv.gz, pigz -i and bgzip.
+TEST_F(Csv, ReadsGzipOfSeveralMembers) {
+  std::string content = "a\n";
+  Bytes packed = test::gzip(Bytes(content.begin(), content.end()));
+  Reals want;
+  for (int member = 0; member < 300; ++member) {
+    std::string more;
+    for (int line = 0; line < member; ++line) {
+      want.push_back(member * 1000 + line * 7919 % 997);
+      more += std::to_string(static_cast<int>(want.back())) + "\n";
+    }
+    const Bytes next = test::gzip(Bytes(more.begin(), more.end()));
+    packed.insert(packed.end(), next.begin(), next.end());
+  }
+  EXPECT_EQ(reals(read_csv(write("t.csv.gz", packed)).column("a")), want);
+}
+
 TEST_F(Csv, RefusesMalformedFiles) {
   EXPECT_TRUE(has(refused(""), "an empty file"));
   EXPECT_TRUE(has(refused("\n\r\n\n"), "only empty lines"));

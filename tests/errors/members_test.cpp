@@ -38,6 +38,10 @@ TEST(Errors, HostAccess) {
              [] { (void)full({}, NAN, {.device = "sim:0"}).item<int>(); }},
       Misuse{"ValueError", "item", "does not fit into int64",
              [] { (void)full({}, 0x1p63, {.dtype = DType::float64}).item<std::int64_t>(); }},
+      Misuse{"OutOfMemoryError", "to_vector", "no memory for 2305843009213693952 numbers of 4 bytes",
+             [] { (void)zeros({1}, uint8).expand({std::int64_t{1} << 61}).to_vector<float>(); }},
+      Misuse{"OutOfMemoryError", "to_vector", "4611686018427387904 numbers of 1 bytes",
+             [] { (void)zeros({1}, bool_).expand({std::int64_t{1} << 62}).to_vector<bool>(); }},
       Misuse{"ValueError", "to_vector", "-1 does not fit into uint8",
              [] {
                (void)tensor({3, -1}).to_vector<std::uint8_t>();

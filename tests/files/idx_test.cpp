@@ -136,7 +136,7 @@ std::vector<Hostile> hostile_gzip(const std::string& content) {
           {"a length beyond 4 GB", with(good, good.size() - 4, raw({255, 255, 255, 255})), "incorrect length check"},
           {"a byte behind it", good + "x", "bytes follow the end"},
           {"zeros behind it", good + std::string(100, '\0'), "bytes follow the end"},
-          {"a second member", good + good, "bytes follow the end"},
+          {"a second member that is cut", good + good.substr(0, 9), "truncated"},
           {"extra fields beyond the file", with(head, 3, raw({4})) + raw({0xff, 0xff}), "truncated"},
           {"a name that does not end", with(head, 3, raw({8})) + std::string(100000, 'n'), "truncated"},
           {"another checksum of the header", flagged(2, "XX"), "gzip: header crc mismatch"},
@@ -149,6 +149,7 @@ std::vector<Hostile> hostile_gzip(const std::string& content) {
 
 TEST(HostileGzip, IsRefused) {
   std::vector<Hostile> files = hostile_gzip(kSixBytes);
+  files.push_back({"a second array", gzipped(kSixBytes) + gzipped(kSixBytes), "more bytes"});
   files.push_back({"not gzip", kSixBytes, "is not gzip"});
   files.push_back({"zlib's format", test::deflated(kSixBytes, 15), "is not gzip"});
   files.push_back({"deflate alone", test::deflated(kSixBytes, -15), "is not gzip"});

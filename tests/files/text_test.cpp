@@ -59,6 +59,19 @@ TEST(HostileCsv, IsRefused) {
       27, "bad.csv", [](const std::string& path) { data::read_csv(path); });
 }
 
+#if !defined(MINNOW_TEST_ASAN) && !defined(MINNOW_TEST_TSAN)
+TEST(HostileCsv, MoreNamesThanMemoryIsTyped) {
+  const test::MemoryFolder folder;
+  const std::string path = folder / "wide.csv";
+  test::write_bytes(path, std::string(4 << 20, ','));
+  const test::MemoryCap cap;
+  try {
+    data::read_csv(path);
+    ADD_FAILURE() << "it was read";
+  } catch (const OutOfMemoryError& error) { EXPECT_NE(std::string(error.what()).find(path), std::string::npos); }
+}
+#endif
+
 TEST(HostileCsv, TextInColumnsOfNumbersIsRefused) {
   const auto column = [](const std::string& text) { return "a,b\n1,2\n" + text + ",3\n"; };
   std::vector<Hostile> files;
