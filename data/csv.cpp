@@ -214,10 +214,12 @@ Table::Column join(const std::vector<CsvPart>& parts, std::size_t c, std::int64_
   } else if (real) {
     auto* out = column.values.data<double>();
     for (const CsvPart& part : parts) {
+      double* const first = out;
       const bool integers = part.kinds[c] == CsvKind::integer;
       each_cell(part, c, [&](std::uint64_t cell, std::size_t) {
         *out++ = integers ? static_cast<double>(static_cast<std::int64_t>(cell)) : std::bit_cast<double>(cell);
       });
+      for (const std::size_t row : part.negative_zeros[c]) first[row] = -0.0;
     }
   } else {
     auto* out = column.values.data<std::int64_t>();

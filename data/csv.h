@@ -90,11 +90,12 @@ class Table {
 /// Reads a CSV file (RFC 4180), plain or compressed with gzip, on all threads:
 /// `auto set = read_csv("houses.csv").dataset("price");`.  Fields may be quoted, and then contain separators, line ends
 /// and doubled quotes.  Lines end with LF or CRLF; empty ones are skipped, and so is a byte order mark.  A column whose
-/// texts are all numbers has numbers, with spaces around them ignored; others have categories.
+/// texts are all numbers has numbers, with spaces around them ignored; others have categories.  Texts are UTF-8.
 ///
 /// IoError; FormatError, with the file, line and column, for a line with another number of fields, an open quote, text
-/// after a closing quote or a quote within an unquoted field, zero bytes, a lone carriage return, names that come
-/// twice, and what `numbers` says; ValueError for options that name no column; OutOfMemoryError.
+/// after a closing quote or a quote within an unquoted field, zero bytes, a lone carriage return, names and categories
+/// that are not UTF-8, names that come twice, and what `numbers` says; ValueError for options that name no column;
+/// OutOfMemoryError.
 Table read_csv(const std::string& path, const CsvOptions& options = {},
                SourceLocation where = SourceLocation::current());
 

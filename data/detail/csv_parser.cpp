@@ -4,11 +4,12 @@
 #include <bit>
 #include <charconv>
 #include <limits>
+#include <minnow/tensor/io/detail/json_reader.h>
 
 namespace minnow::data::detail {
 namespace {
 
-enum class Number { none, integer, real };
+enum class Number { none, integer, negative_zero, real };
 
 /// Parses a number at `p`, which then is its end.
 Number parse_number(const char*& p, const char* end, std::uint64_t& bits) {
@@ -22,7 +23,7 @@ Number parse_number(const char*& p, const char* end, std::uint64_t& bits) {
   if (is_whole && std::from_chars(negative ? p : first, digits_end, whole).ec == std::errc()) {
     p = digits_end;
     bits = static_cast<std::uint64_t>(whole);
-    return Number::integer;
+    return negative && whole == 0 ? Number::negative_zero : Number::integer;
   }
   double value = 0;
   const auto [at, error] = std::from_chars(first, end, value);
@@ -32,7 +33,7 @@ Number parse_number(const char*& p, const char* end, std::uint64_t& bits) {
     const char* point = std::find(first, exponent, '.');
     const bool small = exponent != at ? exponent[1] == '-' : digit > point;
     value = digit == exponent || small ? 0 : std::numeric_limits<double>::infinity();
-  } else if (error != std::errc()) {
+  } else if (error != std::errc() || at[-1] == ')') {  // nan(...) is a number of C alone
     return Number::none;
   }
   p = at;
@@ -47,6 +48,7 @@ class Parser {
     part_.kinds = syntax.kinds;
     part_.missing.resize(columns);
     part_.texts.resize(columns);
+    part_.negative_zeros.resize(columns);
     part_.not_numbers.resize(columns);
   }
 
@@ -87,7 +89,9 @@ class Parser {
   std::vector<std::string> line() {
     std::vector<std::string> fields;
     for (;;) {
+      const char* const begin = at_;
       const Field field = next_field(fields.size());
+      if (!part_.fault.at) require_utf8(begin, fields.size(), field.text);
       if (part_.fault.at) break;
       fields.emplace_back(field.text);
       if (*at_++ == '\n') break;
@@ -164,9 +168,9 @@ class Parser {
   void cell(std::size_t column, std::uint64_t& out) {
     const CsvKind kind = part_.kinds[column];
     if (kind == CsvKind::text) {
+      const char* const begin = at_;
       const Field field = next_field(column);
-      if (part_.fault.at) return;
-      out = text(column, field);
+      if (!part_.fault.at) out = text(begin, column, field);
       return;
     }
     const char* p = at_;
@@ -209,26 +213,36 @@ class Parser {
   /// Keeps all cells of a column of one kind.
   void store(std::size_t column, Number number, std::uint64_t& out) {
     CsvKind& kind = part_.kinds[column];
-    if (number == Number::integer) {
+    const std::size_t columns = part_.kinds.size();
+    if (number == Number::negative_zero)
+      part_.negative_zeros[column].push_back(static_cast<std::size_t>(&out - part_.cells.data()) / columns);
+    if (number != Number::real) {
       if (kind == CsvKind::real)
         out = std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(out)));
       return;
     }
     if (kind == CsvKind::real) return;
     kind = CsvKind::real;
-    const std::size_t columns = part_.kinds.size();
     for (std::uint64_t* earlier = &part_.cells[column]; earlier < &out; earlier += columns)
       *earlier = std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(*earlier)));
   }
 
-  std::uint64_t text(std::size_t column, const Field& field) {
+  void require_utf8(const char* at, std::size_t column, std::string_view text) {
+    if (!io::detail::is_utf8(text))
+      fail(at, column, "bytes that are not UTF-8", "UTF-8, e.g. by iconv -f ISO-8859-1 -t UTF-8");
+  }
+
+  std::uint64_t text(const char* at, std::size_t column, const Field& field) {
     if (!field.quoted && is_missing(field.text)) {
       ++part_.missing[column];
       return static_cast<std::uint64_t>(std::int64_t{-1});
     }
     CsvPart::Texts& texts = part_.texts[column];
     const auto [entry, added] = texts.numbers.try_emplace(field.text, static_cast<std::int64_t>(texts.texts.size()));
-    if (added) texts.texts.push_back(field.text);
+    if (added) {
+      texts.texts.push_back(field.text);
+      require_utf8(at, column, field.text);
+    }
     return static_cast<std::uint64_t>(entry->second);
   }
 

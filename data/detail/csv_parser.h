@@ -34,8 +34,9 @@ struct CsvPart {
 
   std::vector<std::uint64_t> cells;
   std::vector<CsvKind> kinds;
-  std::vector<std::int64_t> missing;     // for each column
-  std::vector<Texts> texts;              // for each column
+  std::vector<std::int64_t> missing;                     // for each column
+  std::vector<Texts> texts;                              // for each column
+  std::vector<std::vector<std::size_t>> negative_zeros;  // for each column: rows of -0, which an int64 does not hold
   std::vector<const char*> not_numbers;  // the first text in a column of numbers; nullptr if there is none
   std::deque<std::string> unescaped;     // texts whose quotes were doubled
   CsvFault fault;                        // parsing stopped here if fault.at is set

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <minnow/data/csv.h>
 #include <minnow/data/loader.h>
@@ -134,7 +135,8 @@ TEST_F(Csv, NumbersAreThoseOfTheStandardLibrary) {
   // Integers keep all their digits.
   EXPECT_EQ(table("x\n9223372036854775807\n-9223372036854775808\n").column("x").to_vector<std::int64_t>(),
             (std::vector<std::int64_t>{INT64_MAX, INT64_MIN}));
-  for (const char* other : {"-", "+", ".", "e5", "1e", "1e+", "0x10", "1,5", "1 2", "--1", "+-1", "1.2.3", "nano"})
+  for (const char* other : {"-", "+", ".", "e5", "1e", "1e+", "0x10", "1,5", "1 2", "--1", "+-1", "1.2.3", "nano",
+                            "nan(5)", "nan()", "-nan(abc)"})
     EXPECT_TRUE(table("x\n\"" + std::string(other) + "\"\n").is_category("x")) << other;
 }
 
@@ -202,6 +204,19 @@ TEST_F(Csv, ReadsGzipOfSeveralMembers) {
     packed.insert(packed.end(), next.begin(), next.end());
   }
   EXPECT_EQ(reals(read_csv(write("t.csv.gz", packed)).column("a")), want);
+}
+
+TEST_F(Csv, NegativeZerosStayInColumnsOfReals) {
+  std::string text = "a,b\n";
+  for (int line = 0; line < 200'000; ++line) text += "-0,-0\n";
+  const int before = num_threads();
+  set_num_threads(4);
+  const Table read = table(text + "0.5,0\n");
+  set_num_threads(before);
+  const Reals a = reals(read.column("a"));
+  EXPECT_TRUE(std::all_of(a.begin(), a.end() - 1, [](double v) { return v == 0 && std::signbit(v); }));
+  EXPECT_EQ(a.back(), 0.5);
+  EXPECT_EQ(read.column("b").dtype(), int64);
 }
 
 TEST_F(Csv, RefusesMalformedFiles) {
