@@ -54,11 +54,11 @@ int main(int argc, char** argv) {
   Program program("Trains an LSTM on a text, letter by letter, and lets it write.");
   program.option("--text", path, "a text file (default: three sonnets)");
   program.option("--steps", steps, "training steps");
-  program.option("--hidden", hidden, "size of the LSTM");
+  program.option("--hidden", hidden, "size of the LSTM", 1);
   program.option("--lr", lr, "Adam's learning rate");
-  program.option("--prompt", prompt, "what the written text begins with");
+  program.prompt("--prompt", prompt, "what the written text begins with");
   program.option("--letters", letters, "that are written");
-  program.option("--temperature", temperature, "below 1: more probable letters");
+  program.option("--temperature", temperature, "below 1: more probable letters; 0: the most probable");
   SavedRun saved(program);
   return program.run(argc, argv, [&](Device device) {
     CharLstm net(hidden);

@@ -37,9 +37,9 @@ int main(int argc, char** argv) {
   Program program("Trains ResNet-18 on images of 32x32 pixels.");
   program.option("--data", folder, "the folder cifar-10-batches-bin; without it, images of shapes are made");
   program.option("--epochs", epochs, "passes over the images");
-  program.option("--width", width, "channels of the first stage; ResNet-18 has 64");
-  program.option("--images", images, "to train on, of those that are made");
-  program.option("--batch-size", batch_size, "images in a step");
+  program.option("--width", width, "channels of the first stage; ResNet-18 has 64", 1);
+  program.option("--images", images, "to train on, of those that are made", 1);
+  program.option("--batch-size", batch_size, "images in a step", 1);
   program.option("--lr", lr, "highest learning rate");
   bool amp = false;
   program.flag("--amp", amp, "mixed precision: bfloat16 under an Autocast guard");

@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   std::string out = "dcgan.png";
   Program program("Trains a generative adversarial network on synthetic digits.");
   program.option("--epochs", epochs, "passes over the digits");
-  program.option("--out", out, "PNG file of digits that the network draws");
+  program.image("--out", out, "PNG file of digits that the network draws");
   return program.run(argc, argv, [&](Device device) {
     data::DataLoader train(data::SyntheticDigits(4000, {.mean = 0.5, .std = 0.5}),
                            {.batch_size = 64, .shuffle = true, .drop_last = true, .device = device});

@@ -72,11 +72,11 @@ int main(int argc, char** argv) {
       .vocab_size = Text::kTokens, .n_positions = 64, .n_embd = 64, .n_layer = 2, .n_head = 4, .dropout = 0};
   Program program("Trains a small GPT-2 on a text and lets it write, or continues with Hugging Face's weights.");
   program.option("--text", path, "a text file (default: three sonnets)");
-  program.option("--steps", steps, "training steps");
-  program.option("--layers", options.n_layer, "of the network");
-  program.option("--width", options.n_embd, "of the network; a multiple of 4");
+  program.option("--steps", steps, "training steps", 1);
+  program.option("--layers", options.n_layer, "of the network", 1);
+  program.option("--width", options.n_embd, "of the network; a multiple of 4", 4);
   program.option("--lr", lr, "AdamW's highest learning rate");
-  program.option("--prompt", prompt, "what the written text begins with");
+  program.prompt("--prompt", prompt, "what the written text begins with");
   program.option("--count", count, "letters or tokens that are written");
   program.option("--temperature", temperature, "below 1: more probable letters; 0: the most probable");
   program.option("--weights", weights, "safetensors file of Hugging Face's GPT2LMHeadModel; nothing is trained");

@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   Program program("Trains a network on digits, and quantizes it to int8.");
   program.option("--data", folder, "the folder of MNIST's files; without it, digits are drawn");
   program.option("--epochs", epochs, "passes over the digits");
-  program.option("--images", images, "to train on, of those that are drawn");
+  program.option("--images", images, "to train on, of those that are drawn", 1);
   return program.run(argc, argv, [&](Device device) {
     const data::ImageDataset train = digits(folder, "train", images, 0), test = digits(folder, "test", 2000, 1'000'000);
     Net net;

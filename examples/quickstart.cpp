@@ -11,7 +11,8 @@ struct Net : nn::Module {
   Tensor forward(const Tensor& x) override { return out(relu(hidden(x.flatten(1)))); }
 };
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) return std::fprintf(stderr, "quickstart takes no arguments, got %s\n", argv[1]), 1;
   const Device device = best_device();
   Net net;
   net.to(device);

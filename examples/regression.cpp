@@ -28,6 +28,20 @@ std::string write_houses() {
   return path;
 }
 
+/// Refuses a table whose columns would make the training NaN.
+void check(const data::Table& table, const std::string& target) {
+  const auto refuse = [](const std::string& what, const char* hint) {
+    throw ValueError("--data: " + what + "\n" + hint);
+  };
+  if (table.is_category(target)) refuse("the target '" + target + "' is text", "give --target, a column of numbers");
+  if (table.names().size() < 2) refuse("there is no column but the target", "give a table with more columns");
+  if (table.rows() < 20) refuse(std::to_string(table.rows()) + " rows are too few", "give a table of 20 rows or more");
+  (void)table.dataset(target);  // names the first missing value
+  for (const std::string& name : table.names())
+    if (!isfinite(table.column(name)).all().item<bool>())
+      refuse("column '" + name + "' has infinite values", "leave these rows out");
+}
+
 /// All columns but the target as numbers, categories as one column for each.
 Tensor features(const data::Table& table, const std::string& target) {
   std::vector<Tensor> columns;
@@ -59,6 +73,7 @@ int main(int argc, char** argv) {
   program.option("--patience", patience, "epochs without progress after which it stops");
   return program.run(argc, argv, [&](Device device) {
     const data::Table table = data::read_csv(path.empty() ? write_houses() : path);
+    check(table, target);
     const std::int64_t rows = table.rows(), train = rows * 7 / 10, valid = rows * 15 / 100;
     const Tensor order = randperm(rows);
     const Tensor x = normalized(features(table, target).index_select(0, order), train);

@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
   double lr = 1e-2;
   Program program("Learns to balance a pole on a cart by REINFORCE.");
   program.option("--rounds", rounds, "updates of the policy");
-  program.option("--games", games, "that are played for an update");
+  program.option("--games", games, "that are played for an update", 1);
   program.option("--lr", lr, "Adam's learning rate");
   return program.run(argc, argv, [&](Device device) {
     nn::Sequential policy(nn::Linear(4, 64), nn::Tanh(), nn::Linear(64, 2));

@@ -48,8 +48,8 @@ std::int64_t answer(const Net& net, std::int64_t first, std::int64_t requests, D
 int main(int argc, char** argv) {
   std::int64_t threads = 4, requests = 500, epochs = 2;
   Program program("Trains a network, and answers requests with it in several threads.");
-  program.option("--threads", threads, "that answer requests");
-  program.option("--requests", requests, "of each thread");
+  program.option("--threads", threads, "that answer requests", 1, 256);
+  program.option("--requests", requests, "of each thread", 1);
   program.option("--epochs", epochs, "of training before");
   return program.run(argc, argv, [&](Device device) {
     Net net;

@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   std::string out = "vae.png";
   Program program("Trains a variational autoencoder on synthetic digits, and draws others.");
   program.option("--epochs", epochs, "passes over the digits");
-  program.option("--out", out, "PNG file: digits, what the network makes of them, and digits of its own");
+  program.image("--out", out, "PNG file: digits, what the network makes of them, and digits of its own");
   return program.run(argc, argv, [&](Device device) {
     const data::SyntheticDigitsOptions bytes{.mean = 0, .std = 1};
     data::DataLoader train(data::SyntheticDigits(5000, bytes),

@@ -2,11 +2,15 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
+#include <unistd.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/runtime/memory.h>
 #include <minnow/tensor/runtime/threads.h>
+
+#include "numbers.h"
 
 struct Program::Impl {
   CLI::App app;
@@ -27,13 +31,28 @@ Program::~Program() = default;
 void Program::option(const std::string& name, std::string& value, const std::string& help) {
   impl_->app.add_option(name, value, help)->capture_default_str();
 }
-void Program::option(const std::string& name, std::int64_t& value, const std::string& help) {
-  impl_->app.add_option(name, value, help)
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
-      ->capture_default_str();
+void Program::option(const std::string& name, std::int64_t& value, const std::string& help, std::int64_t least,
+                     std::int64_t most) {
+  impl_->app.add_option(name, value, help)->check(number_in(least, most))->capture_default_str();
 }
 void Program::option(const std::string& name, double& value, const std::string& help) {
-  impl_->app.add_option(name, value, help)->check(CLI::Range(0.0, 1e9))->capture_default_str();
+  impl_->app.add_option(name, value, help)->check(number_in(0.0, 1e9))->capture_default_str();
+}
+
+void Program::prompt(const std::string& name, std::string& value, const std::string& help) {
+  const auto check = [](const std::string& text) -> std::string { return text.empty() ? "it has no letters" : ""; };
+  impl_->app.add_option(name, value, help)->check({check, "", "prompt"})->capture_default_str();
+}
+
+void Program::image(const std::string& name, std::string& path, const std::string& help) {
+  const auto check = [](const std::string& text) -> std::string {
+    if (!text.ends_with(".png") && !text.ends_with(".jpg") && !text.ends_with(".jpeg"))
+      return "'" + text + "' does not end in .png, .jpg or .jpeg";
+    const std::filesystem::path folder = std::filesystem::path(text).parent_path();
+    if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0) return "";
+    return "files cannot be written into the folder '" + folder.string() + "'";
+  };
+  impl_->app.add_option(name, path, help)->check({check, "", "image"})->capture_default_str();
 }
 
 void Program::flag(const std::string& name, bool& value, const std::string& help) {

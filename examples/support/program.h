@@ -18,10 +18,14 @@ class Program {
   explicit Program(const std::string& description);
   ~Program();
 
-  // Options, e.g. option("--steps", steps, "training steps"); numbers must be at least 0.
+  // Options, e.g. option("--steps", steps, "training steps").  What a program cannot use is refused before it starts:
+  // numbers outside of their range, a prompt without letters, the name of an image that cannot be written.
   void option(const std::string& name, std::string& value, const std::string& help);
-  void option(const std::string& name, std::int64_t& value, const std::string& help);
+  void option(const std::string& name, std::int64_t& value, const std::string& help, std::int64_t least = 0,
+              std::int64_t most = std::int64_t{1} << 40);
   void option(const std::string& name, double& value, const std::string& help);
+  void prompt(const std::string& name, std::string& value, const std::string& help);
+  void image(const std::string& name, std::string& path, const std::string& help);
   void flag(const std::string& name, bool& value, const std::string& help);
 
   /// Parses the arguments, sets the seed, and runs the program on the device.  It returns a score: of what it learned,

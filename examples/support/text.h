@@ -88,5 +88,6 @@ To love that well which thou must leave ere long.
 
 /// A token from the logits [1, tokens] of each: [1, 1].
 inline minnow::Tensor sample(const minnow::Tensor& logits, double temperature) {
+  if (temperature == 0) return argmax(logits, 1, true);
   return multinomial(softmax(logits / temperature, 1), 1);
 }
