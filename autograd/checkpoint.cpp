@@ -7,6 +7,7 @@
 #include <minnow/autograd/record.h>
 #include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/backend/used_memory.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/runtime/calling_thread.h>
@@ -19,16 +20,24 @@ constexpr const char* kName = "checkpoint";
 /// While f runs.  It keeps its own casts of parameters: the graph of each of its runs ends at the parameters.
 class CheckpointScope {
  public:
-  CheckpointScope(bool again, const AutocastMode& autocast)
-      : before_(ThreadState::current().checkpoint), no_site_(CallSite::none()), autocast_(autocast, false) {
+  /// `used`, if not null, takes note of what f reads.
+  CheckpointScope(bool again, const AutocastMode& autocast, std::vector<UsedMemory>* used)
+      : before_(ThreadState::current().checkpoint),
+        used_before_(std::exchange(used_memory, used)),
+        no_site_(CallSite::none()),
+        autocast_(autocast, false) {
     ThreadState::current().checkpoint = {true, again || before_.again};
   }
-  ~CheckpointScope() { ThreadState::current().checkpoint = before_; }
+  ~CheckpointScope() {
+    ThreadState::current().checkpoint = before_;
+    used_memory = used_before_;
+  }
   CheckpointScope(const CheckpointScope&) = delete;
   CheckpointScope& operator=(const CheckpointScope&) = delete;
 
  private:
   ThreadState::Checkpoint before_;
+  std::vector<UsedMemory>* used_before_;
   CallSite no_site_;
   AutocastScope autocast_;
 };
@@ -47,15 +56,19 @@ class GeneratorScope {
   PhiloxState before_;
 };
 
+using EdgeId = std::pair<const void*, std::uint32_t>;
+EdgeId id_of(const Edge& edge) {
+  return {edge.node ? static_cast<const void*>(edge.node.get()) : edge.leaf.get(), edge.output};
+}
+
 /// Where the graph of `outputs` ends that was recorded since `start`: leaves, and nodes that are older.
 std::vector<Edge> ends_of(std::span<const Tensor> outputs, std::uint64_t start) {
   std::vector<Edge> ends;
-  std::set<std::pair<const void*, std::uint32_t>> seen;
+  std::set<EdgeId> seen;
   std::vector<Node*> stack;
   const auto visit = [&](const Edge& edge) {
     if (!edge) return;
-    const void* id = edge.node ? static_cast<const void*>(edge.node.get()) : edge.leaf.get();
-    if (!seen.insert({id, edge.output}).second) return;
+    if (!seen.insert(id_of(edge)).second) return;
     if (edge.leaf && edge.leaf->order >= start)
       throw AutogradError(message("the function makes a leaf that requires a gradient", {},
                                   "backward calls the function again, which makes another one: make it outside"));
@@ -86,6 +99,7 @@ class Recomputation {
     for (const Tensor& x : inputs) inputs_.emplace_back(x);
   }
 
+  /// The results of the first run, and where its graph ends.
   void keep(std::span<const Tensor> outputs, std::vector<Edge> ends) {
     for (const Tensor& out : outputs) outputs_.emplace_back(out.layout());
     ends_ = std::move(ends);
@@ -94,19 +108,25 @@ class Recomputation {
         if (const auto owner = end.leaf->owner.lock()) leaves_.push_back({owner, owner->view.storage()->version()});
   }
 
+  void keep_used(std::vector<UsedMemory> used) { used_ = std::move(used); }
+
   Gradients gradients(std::span<const Tensor> grads) const {
     const bool create_graph = is_grad_enabled();
     require_unchanged_leaves();
     std::vector<Tensor> results;
+    std::uint64_t start = 0;
     {
       const AutoGradMode mode(true);
       std::vector<Tensor> inputs;
       for (const Saved& x : inputs_) inputs.push_back(x());
+      require_unchanged_memory();
       const GeneratorScope generator(random_);
-      const CheckpointScope scope(true, autocast_);
+      const CheckpointScope scope(true, autocast_, nullptr);
+      start = next_order();
       results = f_(inputs);
     }
     require_same(results);
+    require_same_ends(ends_of(results, start));
     return gradients_up_to(ends_, results, grads, create_graph);
   }
 
@@ -135,6 +155,28 @@ class Recomputation {
                                     "call backward before optimizer.step(), or compute the loss again"));
   }
 
+  void require_unchanged_memory() const {
+    for (const UsedMemory& used : used_)
+      if (const auto storage = used.storage.lock(); storage && storage->version() != used.version)
+        throw AutogradError(message("a tensor that the function captured was overwritten after it was used", {},
+                                    "call backward before, or let the function capture a clone()"));
+  }
+
+  /// A gradient would be missing where the second run no longer leads.
+  void require_same_ends(const std::vector<Edge>& ends) const {
+    std::set<EdgeId> found;
+    for (const Edge& edge : ends) found.insert(id_of(edge));
+    for (const Edge& edge : ends_)
+      if (!found.contains(id_of(edge)))
+        throw AutogradError(message(
+            "its results did not depend on all that they depended on before when backward called the function again, "
+            "so "
+            "that gradients would be missing",
+            {},
+            "let it depend on its arguments alone and capture handles by value, [=]; do not replace what it captured, "
+            "nor change requires_grad, before backward"));
+  }
+
   void require_same(const std::vector<Tensor>& results) const {
     bool same = results.size() == outputs_.size();
     for (std::size_t i = 0; same && i < results.size(); ++i) {
@@ -159,7 +201,21 @@ class Recomputation {
   std::vector<Kept> outputs_;
   std::vector<Edge> ends_;
   std::vector<UsedLeaf> leaves_;
+  std::vector<UsedMemory> used_;
 };
+
+/// What is left of the memory that a run read, once its graph is gone: what it captured.  It does not count what the run
+/// itself wrote (statistics) and its results.
+std::vector<UsedMemory> captured_memory(std::vector<UsedMemory> used, std::span<const Tensor> results) {
+  std::set<const Storage*> seen;
+  for (const Tensor& t : results)
+    if (t.defined()) seen.insert(t.storage().get());
+  std::erase_if(used, [&](const UsedMemory& u) {
+    const auto storage = u.storage.lock();
+    return !storage || storage->version() != u.version || !seen.insert(storage.get()).second;
+  });
+  return used;
+}
 
 }  // namespace
 
@@ -177,10 +233,12 @@ std::vector<Tensor> checkpoint(CheckpointedFunction f, std::vector<Tensor> input
   const auto again = std::make_shared<Recomputation>(f, inputs, default_generator().state());
   const std::uint64_t start = next_order();
   std::vector<Tensor> outputs;
+  std::vector<UsedMemory> used;
   {
-    const CheckpointScope scope(is_recomputing(), calling_thread.autocast);
+    const CheckpointScope scope(is_recomputing(), calling_thread.autocast, &used);
     outputs = f(inputs);
   }
+  if (auto* outer = used_memory) outer->insert(outer->end(), used.begin(), used.end());
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].defined() && inputs[i].storage()->version() != versions[i])
       throw AutogradError(message("the function writes to its argument, and would do so again in backward",
@@ -196,6 +254,8 @@ std::vector<Tensor> checkpoint(CheckpointedFunction f, std::vector<Tensor> input
       [again](std::span<const Tensor> grads, Needs) { return again->gradients(grads); }, where);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (plain[i].defined()) recorded[i] = plain[i];
+  outputs.clear();  // and the graph of the first run
+  again->keep_used(captured_memory(std::move(used), recorded));
   return recorded;
 }
 

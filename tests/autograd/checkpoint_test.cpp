@@ -186,6 +186,60 @@ TEST_P(Checkpoint, InACapturedStep) {
   }
 }
 
+// A loop over layers, whose handles end before backward.
+TEST_P(Checkpoint, TakesAModule) {
+  auto net = block(4, 0.5);
+  net.to(device());
+  Tensor x = randn({3, 4}, {.device = device()}).requires_grad_();
+  const auto direct = gradients(net, x, [&](const Tensor& t) { return net(net(t)); });
+  const auto again = gradients(net, x, [&](const Tensor& t) {
+    Tensor y = t;
+    for (int i = 0; i < 2; ++i) {
+      const nn::Sequential layer = net;
+      y = checkpoint(layer, y);
+    }
+    return y;
+  });
+  for (std::size_t i = 0; i < direct.size(); ++i) EXPECT_TRUE(again[i].equal(direct[i])) << i;
+}
+
+TEST_P(Checkpoint, ACapturedTensorThatWasOverwrittenIsAnError) {
+  const Tensor w = ones({2}, {.device = device()}).requires_grad_();
+  Tensor x = ones({2}, {.device = device()}).requires_grad_(), c = full({2}, 3, {.device = device()});
+  const auto f = [w, c](const Tensor& t) { return exp(t * w + c); };
+  for (const bool nested : {false, true}) {
+    const Tensor y = nested ? checkpoint([f](const Tensor& t) { return checkpoint(f, t * 2); }, x) : checkpoint(f, x);
+    c.add_(1);
+    expect_contains(error_of<AutogradError>([&] { sum(y).backward(); }), "that the function captured was overwritten");
+  }
+  // What the function itself writes, and its results, may change.
+  const Tensor state = zeros({2}, {.device = device()});
+  const auto counts = [w, state](const Tensor& t) {
+    state.detach().add_(1);
+    return tanh(t * w);
+  };
+  Tensor y = checkpoint(counts, x);
+  const Tensor z = checkpoint(counts, x);
+  y.mul_(2);
+  sum(y + z).backward();
+  EXPECT_TRUE(x.grad().allclose((3 * (1 - square(tanh(ones_like(x)))))));
+}
+
+TEST(CheckpointErrors, AMissingGradientIsAnError) {
+  const Tensor x = ones({2}).requires_grad_(), w = ones({2}).requires_grad_();
+  int calls = 0;
+  const char* kMissing = "did not depend on all that they depended on before";
+  const Tensor y = checkpoint([&](const Tensor& t) { return ++calls == 1 ? t * w : t.detach() * 2; }, x);
+  expect_contains(error_of<AutogradError>([&] { sum(y).backward(); }), kMissing);
+  calls = 0;
+  const Tensor z = checkpoint([&](const Tensor& t) { return ++calls == 1 ? t * w : t * 2; }, x);
+  expect_contains(error_of<AutogradError>([&] { sum(z).backward(); }), kMissing);
+  Tensor h = x * 2;  // captured by reference, and replaced
+  const Tensor v = checkpoint([&h](const Tensor& t) { return t * h; }, w);
+  h = h * 2;
+  expect_contains(error_of<AutogradError>([&] { sum(v).backward(); }), kMissing);
+}
+
 TEST(CheckpointErrors, WhatCannotBeDoneTwice) {
   Tensor w = ones({2}).requires_grad_();
   Tensor x = ones({2});
