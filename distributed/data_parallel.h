@@ -66,7 +66,8 @@ class DataParallel {
   DataParallel& operator=(const DataParallel&) = delete;
 
   /// While it lives, backward does not average: gradients are added up on each rank, and the first backward after it
-  /// averages the sums, also those of parameters that it does not reach.
+  /// averages the sums, also those of parameters that it does not reach.  A Checkpoint that is saved in between has the
+  /// sums of the rank that saves it: save after the averaging, or let each rank have a folder of its own.
   class NoSync {
    public:
     explicit NoSync(DataParallel& parallel);

@@ -11,8 +11,10 @@
 #include <thread>
 #include <unistd.h>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
+#include <minnow/autograd/node.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -28,6 +30,7 @@ namespace minnow {
 namespace {
 
 constexpr const char* kPart = "part ";  // metadata: the parts, and their classes
+constexpr std::string_view kGradient = "checkpoint.grad.";
 constexpr const char *kMetric = "checkpoint.metric", *kBest = "checkpoint.best";
 
 /// A file of the folder.
@@ -79,6 +82,8 @@ class Checkpoint::State {
 
   std::string path_of(const File& file) const { return folder + "/" + file.name(); }
   void find_number();
+  Leaves leaves() const;
+  static std::vector<Tensor> gradients_of(const Leaves& leaves, const StateDict& tensors);
   StateDict collect(bool background, SourceLocation where) const;
   void check_parts(const std::string& path, const detail::CheckpointFile& file, SourceLocation where) const;
   void load(const std::string& path, const detail::CheckpointFile& file, SourceLocation where);
@@ -119,9 +124,46 @@ void Checkpoint::State::find_number() {
   number = files.empty() ? 0 : files.back().number;
 }
 
+/// The tensors whose gradients are saved, each once, with the names of these in the file.
+Checkpoint::Leaves Checkpoint::State::leaves() const {
+  Leaves all;
+  std::unordered_set<const void*> seen;
+  for (const Named& named : parts) {
+    if (!named.part.leaves) continue;
+    for (const auto& [name, tensor] : named.part.leaves())
+      if (tensor.is_leaf() && seen.insert(autograd::identity(tensor)).second)
+        all.emplace_back(std::string(kGradient) + named.name + (name.empty() ? "" : "." + name), tensor);
+  }
+  return all;
+}
+
+/// The gradient that each leaf has in a file, on its device; undefined if it has none.
+std::vector<Tensor> Checkpoint::State::gradients_of(const Leaves& leaves, const StateDict& tensors) {
+  std::vector<Tensor> gradients;
+  std::string problems;
+  std::unordered_set<std::string> known;
+  for (const auto& [name, tensor] : leaves) {
+    known.insert(name);
+    const Tensor* saved = tensors.find(name);
+    if (saved && (saved->shape() != tensor.shape() || saved->dtype() != tensor.dtype()))
+      problems += "\n  '" + name + "' is " + describe(*saved) + ", the parameter is " + describe(tensor);
+    else gradients.push_back(saved ? saved->to(tensor.device()) : Tensor());
+  }
+  for (const auto& [name, tensor] : tensors)
+    if (name.starts_with(kGradient) && !known.contains(name))
+      problems += "\n  '" + name + "' belongs to no parameter of this program";
+  if (!problems.empty()) throw ValueError("the gradients are of other parameters" + problems);
+  return gradients;
+}
+
 /// The state of all parts.  In the background: copies on the host, some of them not complete yet.
 StateDict Checkpoint::State::collect(bool background, SourceLocation where) const {
   StateDict state;
+  const auto kept = [background](const Tensor& tensor) {
+    return !background && tensor.device().is_cpu() ? tensor.detach() : host_copy(tensor, background);
+  };
+  for (const auto& [name, leaf] : leaves())
+    if (const Tensor grad = leaf.grad(); grad.defined()) state.set(name, kept(grad));
   for (const Named& named : parts)
     for (const auto& [key, tensor] : named.part.state()) {
       const std::string name = key.empty() ? named.name : named.name + "." + key;
@@ -130,7 +172,7 @@ StateDict Checkpoint::State::collect(bool background, SourceLocation where) cons
                              (tensor.defined() ? "has a name that is not UTF-8\ngive it another name"
                                                : "is undefined\ngive it a value, or leave it out"),
                          where);
-      state.set(name, !background && tensor.device().is_cpu() ? tensor.detach() : host_copy(tensor, background));
+      state.set(name, kept(tensor));
     }
   return state;
 }
@@ -167,6 +209,9 @@ void Checkpoint::State::load(const std::string& path, const detail::CheckpointFi
     for (const auto& [name, tensor] : parts[i].part.state())
       before[i].set(name, tensor.defined() ? host_copy(tensor, false) : tensor);
   }
+  const std::string of_gradients = "checkpoint.grad";
+  const Leaves owners = leaves();
+  std::vector<Tensor> gradients;
   const std::string *loading = nullptr, *unrestored = nullptr;
   constexpr std::size_t kReserve = 1 << 20;
   auto reserve = std::make_unique<std::byte[]>(kReserve);  // so that a shortage of memory does not stop the way back
@@ -187,6 +232,8 @@ void Checkpoint::State::load(const std::string& path, const detail::CheckpointFi
       loading = &parts[i].name;
       parts[i].part.load(values[i]);
     });
+    loading = &of_gradients;
+    gradients = gradients_of(owners, file.tensors);
   } catch (const ValueError& error) {
     undo();
     throw ValueError("Checkpoint::resume: '" + *loading + "' of '" + path + "' does not fit\n" + error.what(), where);
@@ -194,6 +241,7 @@ void Checkpoint::State::load(const std::string& path, const detail::CheckpointFi
     undo();
     throw;
   }
+  for (std::size_t i = 0; i < owners.size(); ++i) owners[i].second.set_grad(gradients[i]);
 }
 
 /// Ends the running save, and throws what it has thrown.
@@ -297,6 +345,10 @@ Checkpoint& Checkpoint::add(std::string name, Tensor& tensor, SourceLocation whe
       {.state =
            [&tensor] {
              return StateDict{{"", tensor}};
+           },
+       .leaves =
+           [&tensor] {
+             return tensor.defined() ? Leaves{{"", tensor}} : Leaves();
            },
        .load =
            [&tensor](const StateDict& values) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <type_traits>
 #include <typeinfo>
+#include <utility>
+#include <vector>
 #include <minnow/tensor/io/state_dict.h>
 
 namespace minnow {
@@ -56,8 +58,9 @@ struct ResumedCheckpoint {
 /// Each save writes one safetensors file, whose tensors are named "model.fc.weight", with a checksum for the header and
 /// for each tensor.  It is written atomically; then files are removed that are neither among the newest `keep` nor the
 /// best ("checkpoint-00000012-best.safetensors"; the last one of these is the best).  Files of a run that was not
-/// resumed stay.  The state of the default generator is part of each file.  Not thread-safe; one program at a time uses
-/// a folder.
+/// resumed stay.  The state of the default generator is part of each file, and so are gradients that the parameters of modules
+/// and optimizers and added tensors have at that time, since a later backward adds to them: call zero_grad() after step() and
+/// not before backward, and files have none.  Not thread-safe; one program at a time uses a folder.
 class Checkpoint {
  public:
   /// Makes the folder, and those above it, if it is missing; a relative path stays the same if the program changes its working directory.
@@ -102,6 +105,7 @@ class Checkpoint {
                       {.kind = kind_of(part),
                        .last = std::is_base_of_v<optim::Optimizer, T>,
                        .state = [&part] { return part.state_dict(); },
+                       .leaves = [&part] { return leaves_of(part); },
                        .load = [&part](const StateDict& values) { part.load_state_dict(values); }},
                       where);
     }
@@ -132,10 +136,12 @@ class Checkpoint {
     std::int64_t whole;
     double real;
   };
+  using Leaves = std::vector<std::pair<std::string, Tensor>>;
   struct Part {
     std::string kind{};  // the class, which must be the same when it is loaded; empty: any
     bool last = false;   // loaded after the others: schedules set the rates of optimizers
     std::function<StateDict()> state;
+    std::function<Leaves()> leaves{};  // whose gradients are saved
     std::function<void(const StateDict&)> load;
   };
   class State;
@@ -144,6 +150,15 @@ class Checkpoint {
   template <class T> static std::string kind_of(const T& part) {
     if constexpr (std::is_base_of_v<optim::Optimizer, T>) return part.name();
     else return std::is_base_of_v<nn::Module, T> ? "" : name_without_arguments(typeid(part));
+  }
+  template <class T> static Leaves leaves_of(T& part) {
+    Leaves leaves;
+    if constexpr (requires { part.named_parameters(); }) {
+      for (const auto& [name, tensor] : part.named_parameters()) leaves.emplace_back(name, tensor);
+    } else if constexpr (requires { part.parameters(); }) {
+      for (const Tensor& tensor : part.parameters()) leaves.emplace_back(std::to_string(leaves.size()), tensor);
+    }
+    return leaves;
   }
   static std::string name_without_arguments(const std::type_info& type);
   Checkpoint& add_part(std::string name, Part part, SourceLocation where);

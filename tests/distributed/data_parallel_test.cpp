@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <optional>
 #include <unistd.h>
 #include <minnow/distributed/collectives.h>
 #include <minnow/distributed/data_parallel.h>
@@ -141,6 +142,46 @@ TEST(DataParallel, Rank0WritesACheckpointAndAllReadIt) {
   };
   same(second.net, whole.net);
   same(second.ema.module(), whole.ema.module());
+}
+
+/// Resumes between two backwards of a step, from a file of rank 0 or, within no_sync(), of each rank.
+TEST(DataParallel, ACheckpointWithinAnAccumulationHasTheGradients) {
+  struct Accumulating {
+    Net net;
+    DataParallel parallel{net, {.buffers = BufferSync::none}};
+    optim::SGD sgd{net.parameters(), {.lr = 0.02, .momentum = 0.9}};
+
+    void train(int from, int to, bool local) {
+      for (int i = from; i < to; ++i) {
+        std::optional<DataParallel::NoSync> guard;
+        if (local && i % 2 == 0) guard.emplace(parallel);
+        loss_of(net, part_of(batch(12, i))).backward();
+        if (i % 2 == 0) continue;
+        sgd.step();
+        sgd.zero_grad();
+      }
+    }
+  };
+  const std::string folder = (std::filesystem::temp_directory_path() / "minnow-sums-").string();
+  for (const bool local : {false, true}) {
+    Accumulating whole, first, second;
+    first.net.load_state_dict(whole.net.state_dict());
+    whole.train(0, 6, local);
+    first.train(0, 3, local);
+    const std::string own = folder + std::to_string(::getppid()) + (local ? "-" + std::to_string(dist::rank()) : "");
+    Checkpoint written(own), read(own);
+    written.add("net", first.net).add("sgd", first.sgd);
+    if (local || dist::rank() == 0) written.save();
+    dist::barrier();
+    ASSERT_TRUE(read.add("net", second.net).add("sgd", second.sgd).resume().has_value());
+    second.train(3, 6, local);
+    dist::barrier();
+    if (local || dist::rank() == 0) std::filesystem::remove_all(own);
+    for (const auto& [name, tensor] : second.net.state_dict()) {
+      EXPECT_TRUE(equal(tensor, whole.net.state_dict().at(name))) << name << local;
+      if (name.find("running") == std::string::npos) expect_equal_on_all_ranks(tensor, name);
+    }
+  }
 }
 
 TEST(DataParallel, GradientsAddUpWithoutSync) {
