@@ -3,8 +3,12 @@
 #include <array>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <mutex>
+#include <new>
+#include <pthread.h>
 #include <unistd.h>
+#include <utility>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/sim/options.h>
@@ -54,18 +58,29 @@ Settings& settings() {
   return *instance;
 }
 
-/// The current streams of a thread; nullptr for the default stream of a device.
-struct CurrentStreams {
-  ~CurrentStreams() { is_destroyed = true; }
-  std::array<std::shared_ptr<Stream::State>, kMaxDevices> streams;
-  static thread_local bool is_destroyed;  // destructors of globals may compute after those of the thread's variables
-};
-thread_local bool CurrentStreams::is_destroyed = false;
-thread_local CurrentStreams current;
+/// The current streams of a thread, where there are others than the default streams of the devices.
+using CurrentStreams = std::array<std::shared_ptr<Stream::State>, kMaxDevices>;
+constinit thread_local CurrentStreams* current = nullptr;
+
+/// Those of this thread, to be changed.  A key frees them when it ends: glibc ends the program where it finds no memory for
+/// the destructor of a thread_local variable.
+CurrentStreams& own_streams() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    if (::pthread_key_create(&made, [](void*) { delete std::exchange(current, nullptr); }) != 0) throw std::bad_alloc();
+    return made;
+  }();
+  if (!current) {
+    auto made = std::make_unique<CurrentStreams>();
+    if (::pthread_setspecific(key, made.get()) != 0) throw std::bad_alloc();
+    current = made.release();
+  }
+  return *current;
+}
 
 SimStream& stream_of(int index) {
-  if (!CurrentStreams::is_destroyed)
-    if (const auto& mine = current.streams[static_cast<std::size_t>(index)]) return static_cast<SimStream&>(*mine);
+  if (current)
+    if (const auto& mine = (*current)[static_cast<std::size_t>(index)]) return static_cast<SimStream&>(*mine);
   return *device(index).default_stream;
 }
 
@@ -89,14 +104,15 @@ Allocator* SimBackend::pinned_allocator() {
 }
 
 Stream SimBackend::current_stream(int index) {
-  if (!CurrentStreams::is_destroyed)
-    if (const auto& mine = current.streams[static_cast<std::size_t>(index)])
+  if (current)
+    if (const auto& mine = (*current)[static_cast<std::size_t>(index)])
       return Stream(Device(DeviceType::sim, index), mine);
   return Stream(Device(DeviceType::sim, index), device(index).default_stream);
 }
 
 void SimBackend::set_current_stream(int index, const Stream& stream) {
-  if (!CurrentStreams::is_destroyed) current.streams[static_cast<std::size_t>(index)] = stream.state();
+  if (!current && stream.state() == device(index).default_stream) return;
+  own_streams()[static_cast<std::size_t>(index)] = stream.state();
 }
 
 Stream SimBackend::new_stream(int index) {

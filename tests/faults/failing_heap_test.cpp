@@ -92,10 +92,15 @@ void* take(std::size_t bytes, std::size_t alignment, const void* caller) {
 #if defined(__GLIBC__) && !defined(MINNOW_TEST_ASAN) && !defined(MINNOW_TEST_TSAN)
 extern "C" {
 void* __libc_memalign(std::size_t, std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
 
 /// The memory of tensors.
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
   return fails(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, bytes);
+}
+/// The list of a thread's variables that are to be destroyed: glibc ends the program where it cannot grow.
+void* calloc(std::size_t count, std::size_t bytes) {
+  return fails(__builtin_return_address(0)) ? nullptr : __libc_calloc(count, bytes);
 }
 }
 #endif

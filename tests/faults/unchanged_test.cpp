@@ -180,5 +180,44 @@ TEST(Unchanged, TheModesOfASummary) {
       [](Net& net) { return std::pair(net.fc1.is_training(), net.fc2.is_training()); });
 }
 
+/// Layers of several kinds.
+struct Mixed : nn::Module {
+  nn::Conv2d conv = child("conv", nn::Conv2d(3, 4, 3));
+  nn::BatchNorm2d norm = child("norm", nn::BatchNorm2d(4));
+  nn::LSTM lstm = child("lstm", nn::LSTM(4, 3));
+  nn::Linear normed = child("normed", nn::Linear(3, 2));
+};
+
+Mixed mixed() {
+  Mixed net;
+  nn::weight_norm(net.normed);
+  for (const Tensor& p : net.parameters()) p.set_grad(ones_like(p));
+  return net;
+}
+
+std::vector<Held> look_at_mixed(const Mixed& net) {
+  std::vector<Tensor> all;
+  for (const auto& [name, tensor] : net.named_parameters()) all.push_back(tensor);
+  for (const auto& [name, tensor] : net.named_buffers()) all.push_back(tensor);
+  return held_by(all);
+}
+
+TEST(Unchanged, LayersOfSeveralKinds) {
+  const std::function<Mixed()> make = mixed;
+  expect_unchanged(
+      make, [](Mixed& net) { net.to("sim:0"); }, look_at_mixed);
+  expect_unchanged(
+      make, [](Mixed& net) { net.to(DType::float64); }, look_at_mixed);
+  const StateDict values = mixed().state_dict();
+  for (const Device device : {Device(), Device("sim:0")})
+    expect_unchanged<Mixed>(
+        [&] {
+          Mixed net = mixed();
+          net.to(device);
+          return net;
+        },
+        [&](Mixed& net) { net.load_state_dict(values); }, look_at_mixed);
+}
+
 }  // namespace
 }  // namespace minnow
