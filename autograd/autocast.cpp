@@ -49,6 +49,7 @@ class AutocastCache {
 
 namespace {
 
+constinit thread_local AutocastScope* innermost = nullptr;
 constinit thread_local AutocastCache* cache = nullptr;
 
 Tensor recorded_cast(const Tensor& x, DType dtype, SourceLocation where) {
@@ -62,15 +63,28 @@ Tensor recorded_cast(const Tensor& x, DType dtype, SourceLocation where) {
 }  // namespace
 
 AutocastScope::AutocastScope(const AutocastMode& mode, bool keeps_cache)
-    : mode_(std::exchange(calling_thread.autocast, mode)), outer_(cache) {
-  if (keeps_cache && (outer_ || !mode.enabled)) return;
-  own_ = std::make_unique<AutocastCache>();
-  cache = own_.get();
+    : mode_(calling_thread.autocast), outer_(innermost), outer_cache_(cache) {
+  if (!keeps_cache || (!cache && mode.enabled)) own_ = std::make_unique<AutocastCache>();
+  if (own_) cache = own_.get();
+  calling_thread.autocast = mode;
+  innermost = this;
 }
 
 AutocastScope::~AutocastScope() {
-  calling_thread.autocast = mode_;
-  cache = outer_;
+  if (innermost == this) {
+    calling_thread.autocast = mode_;
+    cache = outer_cache_;
+    innermost = outer_;
+    return;
+  }
+  // A guard inside of it, on the heap, lives on: it gets what this one would have restored, and its casts.
+  AutocastScope* inner = innermost;
+  while (inner && inner->outer_ != this) inner = inner->outer_;
+  if (!inner) return;
+  inner->mode_ = mode_;
+  inner->outer_ = outer_;
+  inner->outer_cache_ = outer_cache_;
+  if (!inner->own_) inner->own_ = std::move(own_);
 }
 
 Tensor autocast_to(const Tensor& x, DType dtype) {

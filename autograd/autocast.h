@@ -36,7 +36,8 @@ struct AutocastOptions {
 /// PyTorch's: those of its CPU backend on cpu and sim, those of CUDA on cuda; float64 is never converted.  Other
 /// operations, and those in place, compute in the dtypes of their operands.  float16 needs an optim::GradScaler.
 ///
-/// Guards may be nested; one with {.enabled = false} switches it off inside of another.  Each thread has its own.
+/// Guards may be nested; one with {.enabled = false} switches it off inside of another.  Each thread has its own, and the
+/// newest one that lives counts; a guard ends in the thread where it began.
 /// Converted parameters are kept until the outermost guard ends, or the parameter is written.  Backward computes in the
 /// dtypes of the forward pass, inside or outside of the scope; checkpoint() recomputes under the guards of its call, and
 /// CapturedStep captures again under others.  A function recorded by record() gets its operands as they are: convert them

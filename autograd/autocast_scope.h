@@ -8,7 +8,7 @@ namespace minnow::autograd {
 
 class AutocastCache;
 
-/// Sets what guards have set on this thread, until it ends.
+/// Sets what guards have set on this thread, until it ends.  Scopes may end in any order.
 class AutocastScope {
  public:
   /// `keeps_cache`: casts of the scopes outside are seen, and later ones stay after this scope.
@@ -19,7 +19,8 @@ class AutocastScope {
 
  private:
   detail::AutocastMode mode_;
-  AutocastCache* outer_;
+  AutocastScope* outer_;
+  AutocastCache* outer_cache_;
   std::unique_ptr<AutocastCache> own_;
 };
 

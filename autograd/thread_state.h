@@ -3,6 +3,10 @@
 #include <functional>
 #include <vector>
 
+namespace minnow {
+class AutoGradMode;
+}
+
 namespace minnow::autograd {
 
 class Node;
@@ -11,6 +15,7 @@ class RunningNode;
 /// The state of autograd on a thread.
 struct ThreadState {
   bool records = true;                                           ///< is_grad_enabled()
+  AutoGradMode* innermost_mode = nullptr;                        ///< of the guards
   bool in_hook = false;                                          ///< a gradient hook of the user is running
   bool checks_forward = false;                                   ///< AnomalyOptions
   std::vector<std::function<void()>>* after_backward = nullptr;  ///< of the backward that runs

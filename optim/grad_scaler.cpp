@@ -95,8 +95,8 @@ Tensor GradScaler::scale(const In& outputs) {
 
 GradScaler::Use& GradScaler::use_of(const Optimizer& optimizer) {
   const auto found =
-      std::find_if(uses_.begin(), uses_.end(), [&](const Use& use) { return use.optimizer == &optimizer; });
-  return found != uses_.end() ? *found : uses_.emplace_back(Use{&optimizer});
+      std::find_if(uses_.begin(), uses_.end(), [&](const Use& use) { return use.optimizer == optimizer.serial_; });
+  return found != uses_.end() ? *found : uses_.emplace_back(Use{optimizer.serial_});
 }
 
 void GradScaler::unscale(Use& use, const Optimizer& optimizer, SourceLocation where) {
@@ -215,6 +215,7 @@ void GradScaler::update(std::optional<double> new_scale, SourceLocation where) {
     scale_.storage()->bump_version();
     growth_tracker_.storage()->bump_version();
   }
+  std::erase_if(uses_, [](const Use& use) { return use.stage == Stage::kReady; });  // it may be gone
   for (Use& use : uses_) use.stage = Stage::kReady;
 }
 

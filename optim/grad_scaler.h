@@ -71,7 +71,7 @@ class GradScaler {
   enum class Stage : std::uint8_t { kReady, kUnscaled, kStepped };
   /// An optimizer, and what was found in its gradients, on each device.
   struct Use {
-    const Optimizer* optimizer;
+    std::int64_t optimizer;  // its serial number: another one may come to have its address
     Stage stage = Stage::kReady;
     std::vector<Tensor> found_inf{};
   };

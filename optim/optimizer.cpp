@@ -1,6 +1,7 @@
 #include <minnow/optim/optimizer.h>
 
 #include <algorithm>
+#include <atomic>
 #include <minnow/autograd/row_gradient.h>
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/indexing/scatter.h>
@@ -30,7 +31,11 @@ Tensor empty_as(const Tensor& param, SourceLocation where) {
   return empty_strided_like(param.shape(), param.strides(), param.dtype(), param.device(), where);
 }
 
+std::atomic<std::int64_t> made{0};
+
 }  // namespace
+
+Optimizer::Optimizer(const RuleFacts& rule) : rule_(rule), serial_(++made) {}
 
 void Optimizer::zero_grad() {
   for (const auto& group : groups_)

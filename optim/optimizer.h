@@ -120,7 +120,7 @@ class Optimizer {
     std::size_t num_constants;
   };
 
-  explicit Optimizer(const RuleFacts& rule) : rule_(rule) {}
+  explicit Optimizer(const RuleFacts& rule);
 
   void check_parameters(const std::vector<Tensor>& params, SourceLocation where) const;
   /// ValueError for values out of range, and for options that exclude each other.
@@ -213,6 +213,7 @@ class Optimizer {
   static void count_step(Slot& slot);
 
   const RuleFacts rule_;
+  const std::int64_t serial_;  // no other optimizer of this process has it
   std::vector<std::vector<Slot>> groups_;
   std::int64_t changes_ = 0;  // counts added groups and loaded states, after which captured steps are out of date
   // Members, so that steps do not allocate.

@@ -1,7 +1,10 @@
 #include <minnow/autograd/autocast.h>
 
+#include <array>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <initializer_list>
+#include <memory>
 #include <thread>
 #include <minnow/minnow.h>
 #include "support/devices.h"
@@ -49,6 +52,31 @@ TEST_P(AutocastGuard, MayBeNestedAndSwitchedOff) {
     EXPECT_EQ(matmul(a, a).dtype(), float16);
   }
   EXPECT_EQ(matmul(a, a).dtype(), bfloat16);
+}
+
+// On the heap, three of them in each order.
+TEST_P(AutocastGuard, GuardsMayEndInAnyOrder) {
+  const Tensor w = numbers({4, 4}).requires_grad_(), x = numbers({4, 4});
+  for (const std::array<std::size_t, 3>& order : std::initializer_list<std::array<std::size_t, 3>>{
+           {0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}) {
+    const DType dtypes[] = {bfloat16, float16, bfloat16};
+    std::unique_ptr<Autocast> casts[3];
+    std::unique_ptr<AutoGradMode> modes[3];
+    bool lives[3] = {true, true, true};
+    for (std::size_t i = 0; i < 3; ++i) {
+      casts[i] = std::make_unique<Autocast>(dtypes[i], kForced);
+      modes[i] = std::make_unique<AutoGradMode>(i == 1);
+    }
+    for (const std::size_t i : order) {
+      casts[i].reset();
+      modes[i].reset();
+      lives[i] = false;
+      const int newest = lives[2] ? 2 : lives[1] ? 1 : lives[0] ? 0 : -1;
+      EXPECT_EQ(is_autocast_enabled(), newest >= 0);
+      EXPECT_EQ(matmul(x, w).dtype(), newest < 0 ? float32 : dtypes[newest]);
+      EXPECT_EQ(is_grad_enabled(), newest < 0 || newest == 1);
+    }
+  }
 }
 
 TEST_P(AutocastGuard, IsOfOneThread) {

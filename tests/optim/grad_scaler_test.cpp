@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <minnow/minnow.h>
 #include "support/devices.h"
 #include "support/golden.h"
@@ -51,6 +53,21 @@ TEST_P(GradScaler, GivesPyTorchsScalesAndParameters) {
     }
     EXPECT_EQ(optimizer->state_dict().at("state.0.step").item(), static_cast<double>(factors.size(0) - 4)) << name;
   }
+}
+
+// The new one is at the address of the old one, whose gradients were unscaled.
+TEST_P(GradScaler, AnotherOptimizerAtTheSameAddressIsAnotherOne) {
+  const Tensor w = ones({2}, {.device = device()}).requires_grad_();
+  optim::GradScaler scaler({.init_scale = 1024});
+  std::optional<optim::SGD> sgd(std::in_place, std::vector{w}, optim::SGDOptions{.lr = 0.5});
+  scaler.scale(sum(w)).backward();
+  scaler.unscale_(*sgd);
+  sgd.emplace(std::vector{w}, optim::SGDOptions{.lr = 0.5});
+  sgd->zero_grad();
+  scaler.scale(sum(w)).backward();
+  scaler.step(*sgd);
+  scaler.update();
+  EXPECT_EQ(w.detach().to_vector<float>(), (std::vector<float>{0.5, 0.5}));
 }
 
 TEST_P(GradScaler, StepsOutsideOfACapturedStep) {
