@@ -131,6 +131,8 @@ Scalar neutral(Scatter reduce, DType dtype) {
 }
 
 Tensor means(const Tensor& x, int dim, const Tensor& index, const Tensor& source, bool include_self) {
+  if (is_half(x.dtype()))  // rounds once
+    return means(x.to(DType::float32), dim, index, source.to(DType::float32), include_self).to(x.dtype());
   const TensorOptions options{DType::int64, x.device()};
   const Tensor one = ones({}, options),
                counted = include_self ? ones(x.shape(), options) : scatter(ones(x.shape(), options), dim, index, 0);

@@ -14,12 +14,12 @@
 namespace minnow {
 namespace {
 
-Tensor softmax_of(const BoundOperands<1>& op, int dim, bool log) {
+Tensor softmax_of(const BoundOperands<1>& op, int dim, bool log, std::optional<DType> out = {}) {
   const Tensor& x = op[0];
   dim = raw::wrap_dim(x, dim);
   if (!x.is_floating_point()) throw DTypeError(message("x must be floating-point", op, "convert first: .to(float32)"));
   const Tensor dense = raw::contiguous(x);
-  const Tensor y = op.result(x.shape(), x.dtype());
+  const Tensor y = op.result(x.shape(), out.value_or(x.dtype()));
   if (!y.numel()) return y;
   if (x.dim() == 0) raw::fill_(y, log ? 0.0 : 1.0);
   else op.run(calls::Softmax{dense, y, dim, log});
@@ -30,8 +30,8 @@ Tensor softmax_of(const BoundOperands<1>& op, int dim, bool log) {
 
 namespace detail::raw {
 
-Tensor softmax(const In& x, int dim, bool log) {
-  return softmax_of(Operation(log ? "log_softmax" : "softmax", x.where, {{"x", *x}}), dim, log);
+Tensor softmax(const In& x, int dim, bool log, std::optional<DType> out) {
+  return softmax_of(Operation(log ? "log_softmax" : "softmax", x.where, {{"x", *x}}), dim, log, out);
 }
 
 Tensor softmax_backward(const In& grad, const In& y, int dim, bool log) {

@@ -113,9 +113,30 @@ Tensor of_part(const Tensor& x, const Part& p, std::int64_t start, std::int64_t 
   return x.narrow(0, p.n, p.count).narrow(1, start, length);
 }
 
+/// query keyᵀ scale; of halves on the host in float32, but not of a row or two that would have to be converted.
+Tensor scores(const Tensor& q, const Tensor& k, double scale) {
+  const Tensor columns = k.transpose(1, 2);
+  constexpr std::int64_t kFew = 2;
+  const Backend& backend = dispatch({{"query", q}});
+  if (!is_half(q.dtype()) || !backend.computes_on_host() || (q.size(1) <= kFew && !backend.computes_half(q.dtype())))
+    return matmul(mul(q, scale), columns);
+  return record("scaled_dot_product_attention", raw::matmul(q, columns, DType::float32, scale), {q, k},
+                [q = Saved(q), k = Saved(k), scale](const Tensor& g, Needs) -> Gradients {
+                  const Tensor grad = g.to(q().dtype()), rows = grad.transpose(1, 2);
+                  if (is_grad_enabled()) return {mul(matmul(grad, k()), scale), mul(matmul(rows, q()), scale)};
+                  return {raw::matmul(grad, k(), {}, scale), raw::matmul(rows, q(), {}, scale)};
+                });
+}
+
+/// The softmax of rows, in a dtype that may be narrower.
+Tensor softmax_of_rows(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype || records(x)) return softmax(x, -1).to(dtype);
+  return raw::softmax(x, -1, false, dtype);
+}
+
 /// The weights of rows, softmax(query keyᵀ scale + mask).
 Tensor weights(const Tensor& q, const Tensor& k, const Plan& plan, const Part& p) {
-  Tensor products = matmul(mul(q, plan.scale), k.transpose(1, 2));
+  Tensor products = scores(q, k, plan.scale);
   if (plan.causal) {
     // Row i takes columns up to i; the first p.row + 1 columns are taken by all rows.
     const std::int64_t all = std::min(p.row + 1, p.columns);
@@ -128,11 +149,11 @@ Tensor weights(const Tensor& q, const Tensor& k, const Plan& plan, const Part& p
   } else if (plan.mask.defined()) {
     Tensor mask = plan.mask.size(0) == 1 ? plan.mask : plan.mask.narrow(0, p.n, p.count);
     if (mask.size(1) != 1) mask = mask.narrow(1, p.row, p.rows);
-    if (mask.dtype() != DType::bool_) return softmax(add(products, mask), -1);
-    const Tensor y = softmax(masked_fill(products, logical_not(mask), kNever), -1);
+    if (mask.dtype() != DType::bool_) return softmax_of_rows(add(products, mask), q.dtype());
+    const Tensor y = softmax_of_rows(masked_fill(products, logical_not(mask), kNever), q.dtype());
     return masked_fill(y, logical_not(any(mask, {-1}, true)), 0);
   }
-  return softmax(products, -1);
+  return softmax_of_rows(products, q.dtype());
 }
 
 Part whole(const Plan& plan) { return {0, plan.n, 0, plan.rows, plan.columns}; }

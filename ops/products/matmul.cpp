@@ -59,7 +59,7 @@ void check_linear(Operands operands) {
                                  : "x: [..., in]  weight: [out, in]  bias: [out]"));
 }
 
-Tensor matmul_of(const BoundOperands<2>& op, std::optional<DType> out_dtype = {}) {
+Tensor matmul_of(const BoundOperands<2>& op, std::optional<DType> out_dtype = {}, double alpha = 1) {
   const Tensor &a = op[0], &b = op[1];
   require_same_dtype(op);
   const bool a_vector = a.dim() == 1, b_vector = b.dim() == 1;
@@ -92,7 +92,7 @@ Tensor matmul_of(const BoundOperands<2>& op, std::optional<DType> out_dtype = {}
   if (!b_vector) shape.push_back(n);
   const Tensor out = op.result(shape, out_dtype.value_or(a.dtype()));
   WorkCount::add(out.numel() * x.size(2));
-  if (out.numel()) op.run(calls::Matmul{x, y, View(), reshaped(out, {x.size(0), x.size(1), n})});
+  if (out.numel()) op.run(calls::Matmul{x, y, View(), reshaped(out, {x.size(0), x.size(1), n}), {.alpha = alpha}});
   return out;
 }
 
@@ -117,8 +117,8 @@ Tensor linear_of(const BoundOperands<3>& op, Activation activation) {
 
 }  // namespace
 
-Tensor matmul(const In& a, const In& b, std::optional<DType> out_dtype) {
-  return matmul_of(Operation("matmul", a.where, {{"a", *a}, {"b", *b}}), out_dtype);
+Tensor matmul(const In& a, const In& b, std::optional<DType> out_dtype, double alpha) {
+  return matmul_of(Operation("matmul", a.where, {{"a", *a}, {"b", *b}}), out_dtype, alpha);
 }
 
 void matmul_add_(const Tensor& out, const Tensor& a, const Tensor& b) {
@@ -235,6 +235,30 @@ namespace {
 
 bool is(Scalar value, double number) { return value.as_double() == number; }
 
+/// In one call, which rounds once.
+Tensor added_product_of_halves(const BoundOperands<3>& op, const Shape& shape, Scalar beta, Scalar alpha) {
+  const Tensor &input = op[0], &a = op[1], &b = op[2];
+  const bool batched = a.dim() == 3;
+  const Tensor y = op.result(shape, a.dtype());
+  if (!is(beta, 0)) raw::copy_to(input.detach(), y);
+  const auto as_batch = [batched](const Tensor& t) { return batched ? t.detach() : raw::unsqueeze(t, 0); };
+  WorkCount::add(y.numel() * a.size(-1));
+  op.run(calls::Matmul{
+      as_batch(a), as_batch(b), View(), as_batch(y), {.alpha = alpha.as_double(), .beta = beta.as_double()}});
+  return op.record(y, [a = Saved(a), b = Saved(b), beta, alpha](const Tensor& g, Needs needs) {
+    const auto product = [&](const Tensor& l, const Tensor& r) {
+      if (is(alpha, 1)) return matmul(l, r);
+      const Tensor unread = zeros({}, {.dtype = g.dtype(), .device = g.device()});
+      return g.dim() == 3 ? baddbmm(unread, l, r, 0, alpha) : addmm(unread, l, r, 0, alpha);
+    };
+    Gradients out(3);
+    if (needs[0]) out[0] = is(beta, 0) ? zeros_like(g) : is(beta, 1) ? g : mul(g, beta);
+    if (needs[1]) out[1] = product(g, b().mT());
+    if (needs[2]) out[2] = product(a().mT(), g);
+    return out;
+  });
+}
+
 Tensor added_product(const BoundOperands<3>& op, int rank, Scalar beta, Scalar alpha) {
   const Tensor &input = op[0], &a = op[1], &b = op[2];
   if (a.dim() != rank || b.dim() != rank || a.shape()[-1] != b.shape()[-2] ||
@@ -254,6 +278,7 @@ Tensor added_product(const BoundOperands<3>& op, int rank, Scalar beta, Scalar a
                              "its sizes must be those of the product or 1, counted from the last"));
   if (rank == 2 && input.dim() == 1 && input.shape()[0] == shape[1] && is(beta, 1) && is(alpha, 1))
     return linear(a, b.t(), input);  // in one call
+  if (is_half(a.dtype()) && shape.numel() != 0) return added_product_of_halves(op, shape, beta, alpha);
   Tensor product = matmul(a, b);
   if (is(beta, 0)) {
     const Tensor y = is(alpha, 1) ? product : mul(product, alpha).to(a.dtype());

@@ -144,12 +144,15 @@ Tensor mean(const In& x, const Dims& dims, bool keepdim) {
 Tensor var(const In& x, const Dims& dims, double correction, bool keepdim) {
   const CallSite site("var", x.where);
   x->require_defined("var", x.where);
+  if (is_half(x->dtype())) return var(x->to(DType::float32), dims, correction, keepdim).to(x->dtype());  // rounds once
   const auto n = static_cast<double>(raw::reduced_count(x, dims));
   return sum(square(*x - mean(x, dims, true)), dims, keepdim) / std::max(n - correction, 0.0);
 }
 
 Tensor stddev(const In& x, const Dims& dims, double correction, bool keepdim) {
   const CallSite site("stddev", x.where);
+  x->require_defined("stddev", x.where);
+  if (is_half(x->dtype())) return stddev(x->to(DType::float32), dims, correction, keepdim).to(x->dtype());
   const Tensor variance = var(x, dims, correction, keepdim);
   if (!records(variance)) return sqrt(variance);
   // Where all elements are equal the gradient is 0, as in PyTorch, not 0 times the root's infinite slope.

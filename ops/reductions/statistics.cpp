@@ -17,6 +17,10 @@ namespace minnow {
 VarMean var_mean(const In& x, const Dims& dims, double correction, bool keepdim) {
   const CallSite site("var_mean", x.where);
   x->require_defined("var_mean", x.where);
+  if (is_half(x->dtype())) {  // rounds once
+    const auto [variance, center] = var_mean(x->to(DType::float32), dims, correction, keepdim);
+    return {variance.to(x->dtype()), center.to(x->dtype())};
+  }
   const auto n = static_cast<double>(raw::reduced_count(x, dims));
   const Tensor center = mean(x, dims, true);
   const Tensor variance = sum(square(sub(x, center)), dims, keepdim) / std::max(n - correction, 0.0);
@@ -25,6 +29,11 @@ VarMean var_mean(const In& x, const Dims& dims, double correction, bool keepdim)
 
 StdMean std_mean(const In& x, const Dims& dims, double correction, bool keepdim) {
   const CallSite site("std_mean", x.where);
+  x->require_defined("std_mean", x.where);
+  if (is_half(x->dtype())) {
+    const auto [deviation, center] = std_mean(x->to(DType::float32), dims, correction, keepdim);
+    return {deviation.to(x->dtype()), center.to(x->dtype())};
+  }
   const auto [variance, center] = var_mean(x, dims, correction, keepdim);
   if (!records(variance)) return {sqrt(variance), center};
   const Tensor zero = eq(variance, 0);  // where the gradient is 0, as that of stddev
@@ -36,6 +45,7 @@ Tensor nanmean(const In& x, const Dims& dims, bool keepdim) {
   x->require_defined("nanmean", x.where);
   if (!x->is_floating_point())
     throw DTypeError(message("needs a floating-point tensor", {{"self", *x}}, "convert first: .to(float32)"));
+  if (is_half(x->dtype())) return nanmean(x->to(DType::float32), dims, keepdim).to(x->dtype());
   return div(nansum(x, dims, keepdim), sum(logical_not(isnan(x)), dims, keepdim));
 }
 

@@ -55,12 +55,6 @@ Tensor make(const Input& input, DType dtype, std::uint64_t seed) {
   return (unit * (input.high - input.low) + input.low).to(dtype);
 }
 
-Tensors make(const Inputs& inputs, DType dtype) {
-  Tensors made;
-  for (const Input& input : inputs) made.push_back(make(input, dtype, 11 + made.size()));
-  return made;
-}
-
 bool is_value(const Input& input) { return input.kind == Input::Kind::kValues; }
 
 std::string text_of(const Inputs& inputs) {
@@ -134,7 +128,7 @@ std::vector<DType> dtypes_of(const OpCase& c) { return has_values(c) ? c.dtypes 
 void layouts(const OpCase& c, Device device) {
   for (const Inputs& inputs : c.inputs)
     for (const DType dtype : dtypes_of(c)) {
-      const Tensors plain = make(inputs, dtype);
+      const Tensors plain = make_inputs(inputs, dtype);
       const bool backward = c.gradient != Gradient::kNone && is_floating_point(dtype) && has_values(c);
       for (const Layout layout : kLayouts) {
         if (device.is_cpu() && layout == Layout::kContiguous) continue;
@@ -199,7 +193,7 @@ void gradients(const OpCase& c, Device device) {
     if (std::any_of(inputs.begin(), inputs.end(), [](const Input& x) { return x.shape.numel() == 0; })) continue;
     const auto leaves = [&](Layout layout) {
       Tensors x;
-      for (const Tensor& t : make(inputs, DType::float64)) {
+      for (const Tensor& t : make_inputs(inputs, DType::float64)) {
         x.push_back(on_device(laid_out(t, layout), device).detach());
         if (is_value(inputs[x.size() - 1])) x.back().requires_grad_();
       }
@@ -264,7 +258,7 @@ void same(const OpCase& c, Device device) {
   for (const Inputs& inputs : c.inputs)
     for (const DType dtype : dtypes_of(c)) {
       Tensors x;
-      for (const Tensor& t : make(inputs, dtype)) x.push_back(t.to(device));
+      for (const Tensor& t : make_inputs(inputs, dtype)) x.push_back(t.to(device));
       const Tensors got = call(c.call, x), want = call(c.same_as, x);
       ASSERT_EQ(got.size(), want.size());
       for (std::size_t i = 0; i < want.size(); ++i) expect_close(got[i], want[i], text_of(inputs), {});
@@ -285,7 +279,7 @@ void precision(const OpCase& c) {
   for (const Inputs& inputs : c.inputs)
     for (const DType dtype : c.dtypes) {
       if (!is_floating_point(dtype) || dtype == DType::float64) continue;
-      const Tensors x = make(inputs, dtype);
+      const Tensors x = make_inputs(inputs, dtype);
       Tensors wide;
       for (const Tensor& t : x) wide.push_back(t.is_floating_point() ? t.to(DType::float64) : t);
       const bool backward = dtype == DType::float32 && c.gradient != Gradient::kNone;
@@ -308,20 +302,20 @@ void dtypes(const OpCase& c, Device device) {
   for (const DType dtype : all_dtypes()) {
     if (std::find(c.dtypes.begin(), c.dtypes.end(), dtype) != c.dtypes.end()) continue;
     Tensors x;
-    for (const Tensor& t : make(c.inputs.front(), dtype)) x.push_back(t.to(device));
+    for (const Tensor& t : make_inputs(c.inputs.front(), dtype)) x.push_back(t.to(device));
     expect_refused<DTypeError>([&] { call(c.call, x); }, device, std::string(name_of(dtype)));
   }
 }
 
 void refused_on(const OpCase& c, Device device) {
   Tensors x;
-  for (const Tensor& t : make(c.inputs.front(), dtypes_of(c).front())) x.push_back(t.to(device));
+  for (const Tensor& t : make_inputs(c.inputs.front(), dtypes_of(c).front())) x.push_back(t.to(device));
   expect_refused<DeviceError>([&] { call(c.call, x); }, device, "on " + device.str());
 }
 
 void bad_inputs(const OpCase& c, Device device) {
   Tensors x;
-  for (const Tensor& t : make(c.inputs.front(), dtypes_of(c).front())) x.push_back(t.to(device));
+  for (const Tensor& t : make_inputs(c.inputs.front(), dtypes_of(c).front())) x.push_back(t.to(device));
   const Device other = device.is_cpu() ? Device(DeviceType::sim) : Device();
   for (std::size_t i = 0; i < x.size(); ++i) {
     Tensors bad = x;
@@ -422,6 +416,12 @@ std::vector<DType> all_dtypes() {
   std::vector<DType> all = numbers();
   all.push_back(DType::bool_);
   return all;
+}
+
+Tensors make_inputs(const Inputs& inputs, DType dtype) {
+  Tensors made;
+  for (const Input& input : inputs) made.push_back(make(input, dtype, 11 + made.size()));
+  return made;
 }
 
 Register::Register(OpCases (*make)()) { makers().push_back(make); }

@@ -86,6 +86,9 @@ struct Register {
   explicit Register(OpCases (*make)());
 };
 
+/// The tensors of a call, on the CPU; the same in each call.
+Tensors make_inputs(const Inputs& inputs, DType dtype);
+
 /// All rows of the program.
 const OpCases& op_cases();
 /// Registers the tests of all rows, and those of the table as a whole.

@@ -89,7 +89,7 @@ template <> void execute(const calls::Softmax& args) {
   const std::int64_t bytes = x.nbytes() + y.nbytes();
   if (e.inner == 1) {
     const std::int64_t group = rows_per_item(e.n);
-    const ThreadScratch buffers = buffers_for(from, 2, group * e.n);
+    const ThreadScratch buffers = buffers_for(to, 2, group * e.n);
     parallel_blocks(e.outer, group, bytes, [&](std::int64_t first, std::int64_t last) {
       float* buffer = static_cast<float*>(buffers.mine());
       float* result = part(buffer, 1, group * e.n);
@@ -101,14 +101,14 @@ template <> void execute(const calls::Softmax& args) {
   }
   const std::int64_t slice = e.n * e.inner;
   const std::int64_t strips = (e.inner + kSoftmaxColumns - 1) / kSoftmaxColumns;
-  if (from.converts()) {
-    const ThreadScratch buffers = buffers_for(from, 2, slice);
+  if (to.converts()) {
+    const ThreadScratch buffers = buffers_for(to, 2, slice);
     parallel_for(e.outer, bytes, [&](std::int64_t o) {
       float* buffer = static_cast<float*>(buffers.mine());
       float* result = part(buffer, 1, slice);
-      from.load(o * slice, slice, buffer);
+      const float* const given = static_cast<const float*>(from.load(o * slice, slice, buffer));
       for (std::int64_t left = 0; left < e.inner; left += kSoftmaxColumns)
-        l.columns(buffer + left, result + left, e.n, e.inner, std::min(kSoftmaxColumns, e.inner - left), args.log);
+        l.columns(given + left, result + left, e.n, e.inner, std::min(kSoftmaxColumns, e.inner - left), args.log);
       to.close(o * slice, slice, result);
     });
     return;

@@ -368,7 +368,13 @@ void run_reference(const MatmulParams& params, const View& a, const View& b, con
 /// float32 of halves, without a bias.
 void run_widening(const MatmulParams& params, const View& a, const View& b, const View& out) {
   if (onednn::has_half(a.dtype()) && a.shape()[2] != 0 && run_library(params, a, b, {}, out)) return;
-  product(params, packed(a, DType::float32), packed(b, DType::float32), {}, out);
+  // Our kernel takes no factor: it is of the copy.
+  const View left = packed(a, DType::float32);
+  if (params.alpha != 1) {
+    auto* const x = static_cast<float*>(left.raw_data());
+    std::transform(x, x + left.numel(), x, [alpha = static_cast<float>(params.alpha)](float v) { return v * alpha; });
+  }
+  product({.beta = params.beta}, left, packed(b, DType::float32), {}, out);
 }
 
 void product(const MatmulParams& params, const View& a, const View& b, const View& bias, const View& out) {
