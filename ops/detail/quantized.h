@@ -23,7 +23,7 @@ inline constexpr std::int64_t kMaxQuantizedInputs = 1 << 16;
 /// AutogradError if one of them records.
 void check_quantized(Operands operands);
 
-/// y = activation(x Wᵀ + b), x rounded to 8 bits with one scale for all of it.   x: float32 [..., in]  w: int8 [out, in]
+/// y = activation(x Wᵀ + b), x rounded to 8 bits with one scale for each row.   x: float32 [..., in]  w: int8 [out, in]
 /// scale: float32 [out]  bias: float32 [out] or undefined.   The errors of check_quantized().
 Tensor quantized_linear(const In& x, const Tensor& w, const Tensor& scale, const Tensor& bias,
                         Activation activation = Activation::none);

@@ -33,8 +33,19 @@ Tensor numbers(const Shape& shape) {
 class Expected {
  public:
   Expected(const Tensor& x, const Tensor& w, const Tensor& scale) : w_(w), scale_(scale), in_(x.size(1)) {
+    for (std::int64_t row = 0; row < x.size(0); ++row) round_row(x, row * in_);
+  }
+  double operator()(std::int64_t row, std::int64_t out) const {
+    double sum = 0;
+    const auto* const w = static_cast<const std::int8_t*>(w_.raw_data()) + out * in_;
+    for (std::int64_t k = 0; k < in_; ++k) sum += steps_[static_cast<std::size_t>(row * in_ + k)] * w[k];
+    return sum * by_[static_cast<std::size_t>(row)] * get(scale_, out);
+  }
+
+ private:
+  void round_row(const Tensor& x, std::int64_t first) {
     float least = 0, most = 0;
-    for (std::int64_t i = 0; i < x.numel(); ++i) {
+    for (std::int64_t i = first; i < first + in_; ++i) {
       least = std::min(least, static_cast<float>(get(x, i)));
       most = std::max(most, static_cast<float>(get(x, i)));
     }
@@ -43,24 +54,16 @@ class Expected {
     const double from_least = -static_cast<double>(least) / by, from_most = highest - static_cast<double>(most) / by;
     const double zero = std::nearbyint(from_least < highest - static_cast<double>(most) / by ? from_least : from_most);
     const float factor = 1.0f / by;
-    for (std::int64_t i = 0; i < x.numel(); ++i) {
+    for (std::int64_t i = first; i < first + in_; ++i) {
       const float scaled = static_cast<float>(get(x, i)) * factor;
       steps_.push_back(std::clamp(std::nearbyint(static_cast<double>(scaled)) + zero, 0.0, double(highest)) - zero);
     }
-    by_ = static_cast<double>(by);
-  }
-  double operator()(std::int64_t row, std::int64_t out) const {
-    double sum = 0;
-    const auto* const w = static_cast<const std::int8_t*>(w_.raw_data()) + out * in_;
-    for (std::int64_t k = 0; k < in_; ++k) sum += steps_[static_cast<std::size_t>(row * in_ + k)] * w[k];
-    return sum * by_ * get(scale_, out);
+    by_.push_back(static_cast<double>(by));
   }
 
- private:
   Tensor w_, scale_;
   std::int64_t in_;
-  double by_;
-  std::vector<double> steps_;
+  std::vector<double> by_, steps_;
 };
 
 struct Case {
@@ -123,6 +126,19 @@ TEST_P(QuantizedLinearCpu, LargeSumsAreExact) {
   EXPECT_NEAR(get(y, 4), -127.0 * 65536, 128 * 65536 / 100.0);
 }
 
+// An outlier or a NaN in one row of a batch changed the others.
+TEST_P(QuantizedLinearCpu, RowsDoNotDependOnEachOther) {
+  const Tensor x = numbers({70, 200}), w = bytes({300, 200}), scale = numbers({300}), all = blank({70, 300}),
+               again = blank({70, 300});
+  backend().run(calls::QuantizedLinear{x, w, scale, View(), all});
+  for (const double odd : {1e6, -1e30, std::nan(""), HUGE_VAL}) {
+    set(x, 3 * 200 + 7, odd);
+    backend().run(calls::QuantizedLinear{x, w, scale, View(), again});
+    for (std::int64_t row = 0; row < 70; ++row)
+      if (row != 3) { ASSERT_TRUE(test::same_bits(all.narrow(0, row, 1), again.narrow(0, row, 1))) << odd << row; }
+  }
+}
+
 TEST_P(QuantizedLinearCpu, NotFiniteInputsAreSeen) {
   const Tensor w = bytes({4, 200}), scale = numbers({4}), y = blank({3, 4});
   for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL})
@@ -130,7 +146,8 @@ TEST_P(QuantizedLinearCpu, NotFiniteInputsAreSeen) {
       const Tensor x = numbers({3, 200});
       set(x, at, bad);
       backend().run(calls::QuantizedLinear{x, w, scale, View(), y});
-      for (std::int64_t i = 0; i < y.numel(); ++i) ASSERT_TRUE(std::isnan(get(y, i))) << bad << " at " << at;
+      for (std::int64_t i = 0; i < y.numel(); ++i)
+        ASSERT_EQ(std::isnan(get(y, i)), i / 4 == at / 200) << bad << " at " << at;
     }
   const Tensor zeros = blank({3, 200});
   backend().run(calls::QuantizedLinear{zeros, w, scale, View(), y});

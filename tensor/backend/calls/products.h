@@ -49,8 +49,8 @@ struct LinearBackwardWeight {
 };
 
 /// y = activation(q(x) wᵀ scale + bias), or with `add` what y was besides.  q(x): x rounded to 8 bits with one scale and one zero
-/// point for all of x, from its smallest and largest element and 0; the sums are exact, so that y has the same bits for any number
-/// of threads.  All of y is NaN if x has NaN or infinity.
+/// point for each row, from its smallest and largest element and 0; the sums are exact, so that y has the same bits for any number
+/// of threads.  A row of y is NaN if that of x has NaN or infinity.
 /// x: float32 [N, I]  w: int8 [O, I]  scale: float32 [O]  bias: float32 [O] or undefined  y: float32 [N, O]; all contiguous,
 /// none empty, I at most 65536.
 struct QuantizedLinear {

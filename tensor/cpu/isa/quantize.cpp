@@ -24,14 +24,14 @@ void range(const float* x, std::int64_t n, float* least, float* most) {
     high[l] = x[i] > high[l] ? x[i] : high[l];
     bad[l] += x[i] - x[i];
   }
-  float a = low[0], b = high[0], c = bad[0];
-  for (int l = 1; l < kLanes; ++l) {
-    a = low[l] < a ? low[l] : a;
-    b = high[l] > b ? high[l] : b;
-    c += bad[l];
-  }
-  *least = a + c;
-  *most = b + c;
+  for (int half = kLanes / 2; half >= 1; half /= 2)
+    for (int l = 0; l < half; ++l) {
+      low[l] = low[l + half] < low[l] ? low[l + half] : low[l];
+      high[l] = high[l + half] > high[l] ? high[l + half] : high[l];
+      bad[l] += bad[l + half];
+    }
+  *least = low[0] + bad[0];
+  *most = high[0] + bad[0];
 }
 
 void round(const float* __restrict x, std::uint8_t* __restrict bytes, std::int64_t n, float factor, int zero,

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -87,7 +86,7 @@ struct Bytes {
   int zero, highest;
 };
 
-/// As PyTorch's dynamic quantization: the range of x and 0 is spread over the bytes, and 0 is one of them.
+/// As PyTorch's dynamic quantization, but of a row: the range of it and 0 is spread over the bytes, and 0 is one of them.
 Bytes bytes_for(float least, float most) {
   const int highest = onednn::adds_bytes_exactly() ? 255 : 127;
   auto scale = static_cast<float>((static_cast<double>(most) - static_cast<double>(least)) / highest);
@@ -100,28 +99,18 @@ Bytes bytes_for(float least, float most) {
   return {scale, static_cast<int>(std::clamp<double>(zero, 0, highest)), highest};
 }
 
-constexpr std::int64_t kBlock = 8192;  // elements that are read at a time
-
-struct Ends {
-  float least = 0, most = 0;
-};
-
-/// The smallest and the largest of x and 0; NaN unless all are finite.
-Ends range_of(const float* x, std::int64_t n) {
+/// Rounds a row, and returns what its bytes mean.  Unless all are finite, zeros of a scale that makes the row of y NaN.
+Bytes rounded_row(const float* x, std::uint8_t* q, std::int64_t n) {
   const QuantizeLoops& l = quantize_loops();
-  std::array<Ends, 64> ends{};
-  const std::int64_t blocks = std::clamp<std::int64_t>(n / kBlock, 1, static_cast<std::int64_t>(ends.size()));
-  parallel_for(blocks, n * static_cast<std::int64_t>(sizeof(float)), [&](std::int64_t i) {
-    const Range part = share(n, blocks, i);
-    Ends& to = ends[static_cast<std::size_t>(i)];
-    l.range(x + part.begin, part.size(), &to.least, &to.most);
-  });
-  Ends all;
-  for (const Ends& part : ends) {
-    if (std::isnan(part.least + part.most)) return part;
-    all = {std::min(all.least, part.least), std::max(all.most, part.most)};
+  float least = 0, most = 0;
+  l.range(x, n, &least, &most);
+  if (std::isnan(least + most)) {
+    std::fill_n(q, n, std::uint8_t{0});
+    return {std::numeric_limits<float>::quiet_NaN(), 0, 0};
   }
-  return all;
+  const Bytes bytes = bytes_for(least, most);
+  l.round(x, q, n, 1.0f / bytes.scale, bytes.zero, bytes.highest);
+  return bytes;
 }
 
 }  // namespace
@@ -130,12 +119,6 @@ template <> void execute(const calls::QuantizedLinear& args) {
   const std::int64_t rows = args.x.shape()[0], in = args.x.shape()[1], out = args.w.shape()[0];
   const auto* const x = static_cast<const float*>(args.x.raw_data());
   auto* const y = static_cast<float*>(args.y.raw_data());
-  const Ends ends = range_of(x, rows * in);
-  if (std::isnan(ends.least + ends.most)) {
-    execute(calls::Fill{args.y, std::numeric_limits<double>::quiet_NaN()});
-    return;
-  }
-  const Bytes bytes = bytes_for(ends.least, ends.most);
   const onednn::OneThread alone;
   const std::shared_ptr<const PackedWeight> w = packed(args.w);
   const auto parts = static_cast<std::int64_t>(w->parts.size());
@@ -154,12 +137,12 @@ template <> void execute(const calls::QuantizedLinear& args) {
     }
   const auto rounded = [](std::size_t size) { return (size + 63) / 64 * 64; };
   const std::size_t sums_size = rounded(static_cast<std::size_t>(height * kColumns) * sizeof(std::int32_t));
-  const ThreadScratch scratch(sums_size + rounded(room) + copy_size, static_cast<std::size_t>(rows * in));
-  auto* const q = static_cast<std::uint8_t*>(scratch.shared());
+  const std::size_t bytes_size = rounded(static_cast<std::size_t>(rows) * sizeof(Bytes));
+  const ThreadScratch scratch(sums_size + rounded(room) + copy_size, bytes_size + static_cast<std::size_t>(rows * in));
+  auto* const bytes = static_cast<Bytes*>(scratch.shared());
+  auto* const q = static_cast<std::uint8_t*>(scratch.shared()) + bytes_size;
   const QuantizeLoops& l = quantize_loops();
-  parallel_blocks(rows * in, kBlock, 2 * args.x.nbytes(), [&](std::int64_t first, std::int64_t last) {
-    l.round(x + first, q + first, last - first, 1.0f / bytes.scale, bytes.zero, bytes.highest);
-  });
+  parallel_for(rows, 2 * args.x.nbytes(), [&](std::int64_t r) { bytes[r] = rounded_row(x + r * in, q + r * in, in); });
   const auto* const scale = static_cast<const float*>(args.scale.raw_data());
   const auto* const bias = args.bias.defined() ? static_cast<const float*>(args.bias.raw_data()) : nullptr;
   const bool relu = args.activation == Activation::relu && bias != nullptr && !args.add;
@@ -176,8 +159,8 @@ template <> void execute(const calls::QuantizedLinear& args) {
     plan.run.run(kOp, {q + top * in, weight, sums}, own + sums_size);
     for (std::int64_t k = 0; k < tall; ++k)
       l.finish(sums + k * width,
-               {w->columns.data() + left, scale + left, bias == nullptr ? nullptr : bias + left, bytes.scale,
-                bytes.zero, args.add, relu},
+               {w->columns.data() + left, scale + left, bias == nullptr ? nullptr : bias + left, bytes[top + k].scale,
+                bytes[top + k].zero, args.add, relu},
                y + (top + k) * out + left, width);
   });
   if (!relu) activate(args.activation, args.y);
