@@ -9,17 +9,23 @@ namespace {
 
 // Without branches: which element is the largest cannot be foreseen.
 
+/// Bits, of which a compiler cannot make a branch again.
+template <class T> MINNOW_HD T chosen(bool first, T a, T b) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  const Bits mask = Bits{0} - Bits{first};
+  return __builtin_bit_cast(T, (__builtin_bit_cast(Bits, a) & mask) | (__builtin_bit_cast(Bits, b) & ~mask));
+}
 template <class T> MINNOW_HD void take(T value, std::int32_t place, T& best, std::int32_t& at) {
   const bool larger = (value > best) | (value != value);
-  best = larger ? value : best;
-  at = larger ? place : at;
+  best = chosen(larger, value, best);
+  at = chosen(larger, place, at);
 }
 /// The same in any order of places.
 template <class T> MINNOW_HD void take_any(T value, std::int32_t place, T& best, std::int32_t& at) {
   const bool before = place < at, is_nan = value != value, no_nan = best == best;
   const bool larger = (value > best) | ((value == best) & before) | (is_nan & (no_nan | !before));
-  best = larger ? value : best;
-  at = larger ? place : at;
+  best = chosen(larger, value, best);
+  at = chosen(larger, place, at);
 }
 
 template <class T, int Rows>
@@ -49,9 +55,9 @@ void largest_rows(const void* data, std::int64_t stride, std::int64_t count, std
   }
 }
 
-/// Taps `first` to first + Some - 1 of each window, several of adjacent elements only; of the first one nothing is known
-/// before.  Without Rows places come in order.
-template <class T, int Apart, int Some, bool Rows>
+/// Taps `first` to first + Some - 1 of each window, several of adjacent elements only; of the first one (Begins) nothing is
+/// known before.  Without Rows places come in order.
+template <class T, int Apart, int Some, bool Rows, bool Begins>
 MINNOW_HD void take_taps(const T* __restrict x, const std::int32_t* __restrict rows, const ColumnWindows& w, int first,
                          T* __restrict best, std::int32_t* __restrict at) {
   const std::int64_t step = Some > 1 ? 1 : w.step, n = w.count;
@@ -60,12 +66,16 @@ MINNOW_HD void take_taps(const T* __restrict x, const std::int32_t* __restrict r
   const std::int32_t* __restrict row = Rows ? rows + first * step : nullptr;
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int32_t place = column + static_cast<std::int32_t>(i) * Apart;
-    T most = first == 0 ? x[i * Apart] : best[i];
-    std::int32_t where = first != 0 ? at[i] : (Rows ? row[i * Apart] : 0) + place;
-    for (int k = first == 0 ? 1 : 0; k < Some; ++k) {
+    T most = Begins ? x[i * Apart] : best[i];
+    std::int32_t where = Begins ? (Rows ? row[i * Apart] : 0) + place : at[i];
+    const auto tap = [&](int k) {
       if constexpr (Rows) take_any(x[i * Apart + k * step], row[i * Apart + k * step] + place + k * apart, most, where);
       else take(x[i * Apart + k * step], place + k * apart, most, where);
-    }
+    };
+    // Compilers vectorize no loop with a loop in it.
+    if constexpr (!Begins) tap(0);
+    if constexpr (Some > 1) tap(1);
+    if constexpr (Some > 2) tap(2);
     best[i] = most;
     at[i] = where;
   }
@@ -73,10 +83,10 @@ MINNOW_HD void take_taps(const T* __restrict x, const std::int32_t* __restrict r
 template <class T, int Apart, bool Rows>
 MINNOW_HD void take_all(const T* x, const std::int32_t* rows, const ColumnWindows& w, T* best, std::int32_t* at) {
   const int some = w.step > 1 || w.taps == 1 ? 1 : w.taps == 2 ? 2 : 3;
-  if (some == 1) take_taps<T, Apart, 1, Rows>(x, rows, w, 0, best, at);
-  else if (some == 2) take_taps<T, Apart, 2, Rows>(x, rows, w, 0, best, at);
-  else take_taps<T, Apart, 3, Rows>(x, rows, w, 0, best, at);
-  for (int k = some; k < w.taps; ++k) take_taps<T, Apart, 1, Rows>(x, rows, w, k, best, at);
+  if (some == 1) take_taps<T, Apart, 1, Rows, true>(x, rows, w, 0, best, at);
+  else if (some == 2) take_taps<T, Apart, 2, Rows, true>(x, rows, w, 0, best, at);
+  else take_taps<T, Apart, 3, Rows, true>(x, rows, w, 0, best, at);
+  for (int k = some; k < w.taps; ++k) take_taps<T, Apart, 1, Rows, false>(x, rows, w, k, best, at);
 }
 template <class T>
 void take_columns(const void* data, const std::int32_t* rows, const ColumnWindows& w, void* most, std::int32_t* at) {
