@@ -38,19 +38,21 @@ template <class... C> MINNOW_HD double poly_steps(double x, double z, double a, 
 /// c0 x^n + c1 x^(n - 1) + ... + cn: even and odd powers apart, which the processor adds side by side.
 template <class... C> MINNOW_HD double poly(double x, C... c) { return poly_steps(x, x * x, c...); }
 
-/// 2^n for n in [-126, 127], n given as the low bits of a rounded sum with 1.5 * 2^23.
-MINNOW_HD float power_of_two(std::int32_t n) { return from_bits(static_cast<std::uint32_t>(n + 127) << 23); }
+/// Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits: here n + 254, two biases of exponents, as whole numbers
+/// n are given to the functions below.
+inline constexpr float kExpMagic = 12582912.0f + 254.0f;
+/// 2^n for n in [-126, 127].
+MINNOW_HD float power_of_two(std::uint32_t n) { return from_bits((n - 127u) << 23); }
 
-/// x = n ln 2 + r.  Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
+/// x = n ln 2 + r.
 struct ExpParts {
-  std::int32_t n;
+  std::uint32_t n;
   float r;
 };
 MINNOW_HD ExpParts split_exp(float x) {
-  constexpr float kMagic = 12582912.0f;
-  const float shifted = x * 1.44269504088896341f + kMagic;
-  const float n = shifted - kMagic;
-  return {static_cast<std::int32_t>(bits(shifted) - bits(kMagic)), (x - n * 0.693359375f) - n * -2.12194440e-4f};
+  const float shifted = x * 1.44269504088896341f + kExpMagic;
+  const float n = shifted - kExpMagic;
+  return {bits(shifted), (x - n * 0.693359375f) - n * -2.12194440e-4f};
 }
 /// (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2.
 MINNOW_HD float exp_tail(float r) {
@@ -62,9 +64,9 @@ MINNOW_HD float exp_tail(float r) {
   return p * r + 5.0000001201e-1f;
 }
 /// y * 2^n for n in [-160, 160], rounded once if the result is subnormal.
-MINNOW_HD float scale(float y, std::int32_t n) {
-  const std::int32_t half = n >> 1;
-  return y * power_of_two(half) * power_of_two(n - half);
+MINNOW_HD float scale(float y, std::uint32_t n) {
+  const std::uint32_t half = n >> 1;
+  return y * from_bits(half << 23) * from_bits((n - half) << 23);
 }
 
 MINNOW_HD float exp(float x) {
@@ -77,10 +79,9 @@ MINNOW_HD float exp(float x) {
 MINNOW_HD float exp2(float x) {
   float c = x > 129.0f ? 129.0f : x;
   c = c < -151.0f ? -151.0f : c;
-  constexpr float kMagic = 12582912.0f;
-  const float shifted = c + kMagic;
-  const float r = (c - (shifted - kMagic)) * 0.693147180559945309f;
-  return scale(exp_tail(r) * (r * r) + r + 1.0f, static_cast<std::int32_t>(bits(shifted) - bits(kMagic)));
+  const float shifted = c + kExpMagic;
+  const float r = (c - (shifted - kExpMagic)) * 0.693147180559945309f;
+  return scale(exp_tail(r) * (r * r) + r + 1.0f, bits(shifted));
 }
 
 MINNOW_HD float expm1(float x) {
@@ -89,7 +90,7 @@ MINNOW_HD float expm1(float x) {
   const ExpParts e = split_exp(c);
   const float p = exp_tail(e.r) * (e.r * e.r) + e.r;
   const float half = power_of_two(e.n - 1);
-  const float y = e.n == 0 ? p : 2.0f * (p * half + (half - 0.5f));
+  const float y = e.n == bits(kExpMagic) ? p : 2.0f * (p * half + (half - 0.5f));
   return x == 0.0f ? x : y;
 }
 
@@ -209,7 +210,9 @@ MINNOW_HD double exp_wide(double x) {
 
 MINNOW_HD float tanh(float x) {
   const float a = __builtin_fabsf(x);
-  const float large = 1.0f - 2.0f / (exp(2.0f * a) + 1.0f);
+  const float twice = a + a;
+  const ExpParts e = split_exp(twice > 40.0f ? 40.0f : twice);  // of which the result is 1
+  const float large = 1.0f - 2.0f / ((exp_tail(e.r) * (e.r * e.r) + e.r + 1.0f) * power_of_two(e.n) + 1.0f);
   const float z = x * x;
   float p = -5.70498872745e-3f;
   p = p * z + 2.06390887954e-2f;

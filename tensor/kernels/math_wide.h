@@ -11,12 +11,14 @@ namespace minnow::detail::kernels::math::host {
 inline constexpr double kWideMagic = 6755399441055744.0;  // 1.5 * 2^52
 inline constexpr double kLn2 = 0.693147180559945309;
 
-/// 2^n for whole n in [-1022, 1023].
-MINNOW_HD double power_of_two(double n) { return from_bits((bits(n + kWideMagic) + 1023u) << 52); }
-/// y 2^n for whole n in [-2044, 2046], rounded once if the result is subnormal.
-MINNOW_HD double scale(double y, double n) {
-  const double half = (0.5 * n + kWideMagic) - kWideMagic;
-  return y * power_of_two(half) * power_of_two(n - half);
+/// As kExpMagic: whole numbers n are given as the bits of n + kWideExpMagic.
+inline constexpr double kWideExpMagic = kWideMagic + 2046.0;
+/// 2^n for n in [-1022, 1023].
+MINNOW_HD double power_of_two(std::uint64_t n) { return from_bits((n - 1023u) << 52); }
+/// y 2^n for n in [-2044, 2046], rounded once if the result is subnormal.
+MINNOW_HD double scale(double y, std::uint64_t n) {
+  const std::uint64_t half = n >> 1;
+  return y * from_bits(half << 52) * from_bits((n - half) << 52);
 }
 /// e^r - 1 for |r| <= ln 2 / 2.
 MINNOW_HD double expm1_near(double r) {
@@ -28,12 +30,13 @@ MINNOW_HD double expm1_near(double r) {
 }
 /// x = n ln 2 + r.
 struct WideExpParts {
-  double n, r;
+  std::uint64_t n;
+  double r;
 };
 /// For x in [-1000, 1000]: of limits compilers make branches, and copies of all that follows.
 MINNOW_HD WideExpParts split_exp_within(double x) {
-  const double n = (x * 1.44269504088896341 + kWideMagic) - kWideMagic;
-  return {n, (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10};
+  const double shifted = x * 1.44269504088896341 + kWideExpMagic, n = shifted - kWideExpMagic;
+  return {bits(shifted), (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10};
 }
 /// x limited to what e^x can be.
 MINNOW_HD WideExpParts split_exp(double x) {
@@ -43,21 +46,21 @@ MINNOW_HD WideExpParts split_exp(double x) {
 /// The upper half of the digits.
 MINNOW_HD double upper(double x) { return from_bits(bits(x) & ~std::uint64_t{0x7ffffff}); }
 /// e^x / 2^shift.
-MINNOW_HD double exp_shifted(double x, double shift) {
+MINNOW_HD double exp_shifted(double x, unsigned shift) {
   const WideExpParts e = split_exp(x);
   return scale(expm1_near(e.r) + 1.0, e.n - shift);
 }
-MINNOW_HD double exp(double x) { return exp_shifted(x, 0.0); }
+MINNOW_HD double exp(double x) { return exp_shifted(x, 0); }
 MINNOW_HD double exp2(double x) {
   const double low = x < -1080.0 ? -1080.0 : x, c = low > 1030.0 ? 1030.0 : low;
-  const double n = (c + kWideMagic) - kWideMagic;
-  return scale(expm1_near((c - n) * kLn2) + 1.0, n);
+  const double shifted = c + kWideExpMagic;
+  return scale(expm1_near((c - (shifted - kWideExpMagic)) * kLn2) + 1.0, bits(shifted));
 }
 MINNOW_HD double expm1(double x) {
   const double low = x < -50.0 ? -50.0 : x;
   const WideExpParts e = split_exp(low > 710.0 ? 710.0 : low);
-  const double p = expm1_near(e.r), half = power_of_two(e.n - 1.0);
-  const double y = e.n == 0.0 ? p : 2.0 * (p * half + (half - 0.5));
+  const double p = expm1_near(e.r), half = power_of_two(e.n - 1);
+  const double y = e.n == bits(kWideExpMagic) ? p : 2.0 * (p * half + (half - 0.5));
   return x == 0.0 ? x : y;
 }
 
@@ -103,11 +106,11 @@ MINNOW_HD double tanh(double x) {
   return copysign(t / (2.0 + t), x);
 }
 MINNOW_HD double sinh(double x) {
-  const double a = abs(x), t = expm1(a), e = exp_shifted(a, 1.0);
+  const double a = abs(x), t = expm1(a), e = exp_shifted(a, 1);
   return copysign(a < 1.0 ? 0.5 * (t + t / (t + 1.0)) : e - 0.25 / e, x);
 }
 MINNOW_HD double cosh(double x) {
-  const double e = exp_shifted(abs(x), 1.0);
+  const double e = exp_shifted(abs(x), 1);
   return e + 0.25 / e;
 }
 MINNOW_HD double atanh(double x) {
@@ -171,8 +174,9 @@ MINNOW_HD double pow(double x, double y) {
   const double lh = upper((high + low) + e), ll = low - ((lh - e) - high);
   const double edge = log_edges(a, 0.0), yh = upper(y);
   const double w = edge == 0.0 ? yh * lh : y * edge, rest = abs(w) < 1100.0 ? (y - yh) * lh + y * ll : 0.0;
-  const double sum = w + rest, n = (sum + kWideMagic) - kWideMagic;
-  const double inside = scale(expm1_near(((w - n) + rest) * kLn2) + 1.0, n), left = sum < -1100.0 ? 0.0 : inside;
+  const double sum = w + rest, shifted = sum + kWideExpMagic, n = shifted - kWideExpMagic;
+  const double inside = scale(expm1_near(((w - n) + rest) * kLn2) + 1.0, bits(shifted)),
+               left = sum < -1100.0 ? 0.0 : inside;
   return signed_power(x, y, sum > 1100.0 ? std::numeric_limits<double>::infinity() : left);
 }
 
