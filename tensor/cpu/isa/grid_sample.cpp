@@ -147,22 +147,30 @@ template <class T> int all_pixels(const GridBlock& b, GridPixels<T, kGridTaps, k
   return count;
 }
 
-/// y += the sums of `Some` pixels from number k on, or = for the first; what is found for a place serves all channels.
+/// y += the sums of `Some` pixels from number k on, or = for the first, at `Beside` places from p on: what is found for places
+/// serves all channels.
+template <class T, int Some, int Beside>
+MINNOW_HD void read_places(const GridBlock& b, const GridPixels<T, kGridTaps, kGridDims>& pixels, int k, int p) {
+  const std::int64_t channels = b.channels, step = b.channel_step, y_step = b.y_step;
+  const T* from[Beside][Some];
+  T weight[Beside][Some];
+  for (int j = 0; j < Beside; ++j)
+    for (int i = 0; i < Some; ++i)
+      from[j][i] = static_cast<const T*>(b.x) + pixels.offset[k + i][p + j], weight[j][i] = pixels.weight[k + i][p + j];
+  T* y = static_cast<T*>(b.y) + p;
+  for (std::int64_t c = 0; c < channels; ++c, y += y_step)
+    for (int j = 0; j < Beside; ++j) {
+      T sum = k == 0 ? T(0) : y[j];
+      for (int i = 0; i < Some; ++i) sum += weight[j][i] * from[j][i][c * step];
+      y[j] = sum;
+    }
+}
 template <class T, int Some>
 MINNOW_HD void read_pixels(const GridBlock& b, const GridPixels<T, kGridTaps, kGridDims>& pixels, int k) {
-  const std::int64_t channels = b.channels, step = b.channel_step, y_step = b.y_step;
-  for (int p = 0; p < static_cast<int>(b.places); ++p) {
-    const T* from[Some];
-    T weight[Some];
-    for (int i = 0; i < Some; ++i)
-      from[i] = static_cast<const T*>(b.x) + pixels.offset[k + i][p], weight[i] = pixels.weight[k + i][p];
-    T* y = static_cast<T*>(b.y) + p;
-    for (std::int64_t c = 0; c < channels; ++c, y += y_step) {
-      T sum = k == 0 ? T(0) : *y;
-      for (int i = 0; i < Some; ++i) sum += weight[i] * from[i][c * step];
-      *y = sum;
-    }
-  }
+  constexpr int kBeside = Some == 1 ? 4 : 1;
+  const int n = static_cast<int>(b.places), most = n / kBeside * kBeside;
+  for (int p = 0; p < most; p += kBeside) read_places<T, Some, kBeside>(b, pixels, k, p);
+  for (int p = most; p < n; ++p) read_places<T, Some, 1>(b, pixels, k, p);
 }
 
 template <class T> void sample(const GridBlock& b) {
