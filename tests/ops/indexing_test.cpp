@@ -317,5 +317,19 @@ TEST(Indexing, SelectsFromLongLines) {
   EXPECT_TRUE(equal(index_add(zeros_like(x), 1, index, x), y));
 }
 
+// Rows of 16 to 128 bytes are copied by moves of a fixed size, columns beside each other together.
+TEST(Indexing, SelectsRowsAndColumnsOfAnySize) {
+  const Tensor index = tensor({6, 0, 3, 3, 5}, {int64});
+  for (const DType dtype : {uint8, float32, float64})
+    for (const std::int64_t n : {1, 2, 3, 4, 8, 16, 17, 32, 70, 128}) {
+      const Tensor x = arange(0, 7 * n).reshape({7, n}).to(dtype), columns = x.t().contiguous();
+      const Tensor y = gather(x, 0, index.unsqueeze(1).expand({5, n}));
+      EXPECT_TRUE(equal(index_select(x, 0, index), y)) << n;
+      EXPECT_TRUE(equal(index_select(columns.t(), 0, index), y)) << n;
+      EXPECT_TRUE(equal(index_select(columns, 1, index), y.t())) << n;
+      EXPECT_TRUE(equal(index_select(x.reshape({7, 1, n}), 0, index).reshape({5, n}), y)) << n;
+    }
+}
+
 }  // namespace
 }  // namespace minnow

@@ -225,6 +225,15 @@ constexpr std::int64_t kRowsAhead = 8;
   for (std::int64_t i = 0; i < std::min(bytes, kMaxBytes); i += kLine) __builtin_prefetch(at + i);
 }
 
+/// Calls f with the size of a row, a constant where a call of memcpy would take longer than the copy.
+template <class F> void with_run_bytes(std::size_t bytes, const F& f) {
+  if (bytes == 16) f(std::integral_constant<std::size_t, 16>());
+  else if (bytes == 32) f(std::integral_constant<std::size_t, 32>());
+  else if (bytes == 64) f(std::integral_constant<std::size_t, 64>());
+  else if (bytes == 128) f(std::integral_constant<std::size_t, 128>());
+  else f(bytes);
+}
+
 /// Which of `shares` threads adds to a row.  Neighbors go to different ones, so that regions that are used more are
 /// shared.
 std::int64_t share_of(std::int64_t row, std::int64_t shares) { return row % shares; }
@@ -325,6 +334,14 @@ template <> Outcome execute(const calls::IndexSelect& args) {
   const SliceRun s = slice_run(x, out, dim);
   const std::int64_t n = index.numel();
   const std::int64_t si = stride_of(index, 0);
+  if (s.run == 1 && dim < out.dim() - 1 && out.strides().back() == 1) {  // as gather: its lines side by side are dense
+    Strides steps;
+    for (int d = 0; d < out.dim(); ++d) steps.push_back(d == dim ? si : 0);
+    const View each(index.storage(), index.dtype(), out.shape(), steps, index.storage_offset());
+    for_lines(out.shape(), dim, x, each, out, 2 * out.nbytes(),
+              [&](const LinesBeside& lines) { gather_lines(out.itemsize(), lines); });
+    return Outcome::ok;
+  }
   const auto size = static_cast<std::int64_t>(out.itemsize());
   const std::size_t bytes = static_cast<std::size_t>(s.run * size);
   const std::int64_t group = std::max<std::int64_t>(1, 4096 / s.run);
@@ -347,10 +364,13 @@ template <> Outcome execute(const calls::IndexSelect& args) {
           for (std::int64_t i = first; i < stop; ++i) target[i * to_step] = source[place[i * at_step] * in_step];
         });
       else
-        for (std::int64_t i = first; i < last; ++i) {
-          if (i + ahead < n) prefetch_run(from + at[(i + ahead) * si] * x_step * size, s.run * size);
-          std::memcpy(to + i * out_step * size, from + at[i * si] * x_step * size, bytes);
-        }
+        with_run_bytes(bytes, [&](auto run) {
+          const std::int64_t in_step = x_step * size, to_step = out_step * size;
+          for (std::int64_t i = first; i < last; ++i) {
+            if (i + ahead < n) prefetch_run(from + at[(i + ahead) * si] * in_step, static_cast<std::int64_t>(run));
+            std::memcpy(to + i * to_step, from + at[i * si] * in_step, run);
+          }
+        });
       k += last - first;
     }
   });
