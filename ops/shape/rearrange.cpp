@@ -355,7 +355,8 @@ Tensor repeat_interleave(const In& x, std::int64_t repeats, std::optional<int> d
   raw::require_max_rank(from);
   Shape repeated = from.shape();
   repeated.insert(d + 1, repeats);
-  return from.unsqueeze(d + 1).expand(repeated).reshape(joined);
+  const Tensor rows = d == from.dim() - 1 ? from.contiguous() : from;  // elements are read for each repetition
+  return rows.unsqueeze(d + 1).expand(repeated).reshape(joined);
 }
 
 Tensor repeat_interleave(const In& x, const In& repeats, std::optional<int> dim) {

@@ -8,6 +8,7 @@
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/indexing/masked.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/ops/shape/rearrange.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "devices.h"
@@ -315,6 +316,20 @@ TEST(Indexing, SelectsFromLongLines) {
   EXPECT_EQ(y(3, 1096).item(), 3 * 3000 + 1903);
   EXPECT_TRUE(equal(index_select(x.to(int16), 1, index), y.to(int16)));
   EXPECT_TRUE(equal(index_add(zeros_like(x), 1, index, x), y));
+}
+
+// Repetitions are copied as long rows beside each other, in parts.
+TEST(Indexing, RepeatsElementsOfLongRows) {
+  for (const DType dtype : {uint8, float32, float64})
+    for (const std::int64_t times : {2, 3, 5}) {
+      const Tensor x = arange(0, 3 * 1300).reshape({3, 1300}).to(dtype), columns = x.t().contiguous();
+      const Tensor index = floor_divide(arange(0, 1300 * times, 1, int64), times), y = index_select(x, 1, index);
+      EXPECT_TRUE(equal(repeat_interleave(x, times, 1), y)) << times;
+      EXPECT_TRUE(equal(repeat_interleave(columns.t(), times, 1), y)) << times;
+      EXPECT_TRUE(equal(repeat_interleave(x, times), y.reshape({-1}))) << times;
+      const Tensor planes = stack({x, x + 1}, 1);
+      EXPECT_TRUE(equal(repeat_interleave(planes, times, 2), stack({y, y + 1}, 1))) << times;
+    }
 }
 
 // Rows of 16 to 128 bytes are copied by moves of a fixed size, columns beside each other together.

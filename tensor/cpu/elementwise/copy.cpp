@@ -150,6 +150,7 @@ struct RowCopy {
   int rank = 0;  ///< of the dimensions before the rows
   std::int64_t sizes[kMaxRank] = {}, from[kMaxRank] = {}, to[kMaxRank] = {};
   std::int64_t rows = 1, n = 1, from_step = 1, to_step = 1;
+  bool beside = false;  ///< rows have elements of the target in turn
 
   RowCopy(const View& source, const View& target) {
     int order[kMaxRank], used = 0;
@@ -167,7 +168,8 @@ struct RowCopy {
     }
     if (rank == 0) return;
     --rank;
-    if (rank > 0 && sizes[rank] <= kShort && sizes[rank] < sizes[rank - 1])  // few long rows instead of many short ones
+    beside = rank > 0 && sizes[rank] <= kShort && sizes[rank] < sizes[rank - 1];
+    if (beside)  // few long rows instead of many short ones
       for (std::int64_t* each : {sizes, from, to}) std::swap(each[rank - 1], each[rank]);
     n = sizes[rank], from_step = from[rank], to_step = to[rank];
     for (int d = 0; d < rank; ++d) rows *= sizes[d];
@@ -189,8 +191,10 @@ void copy_short(const char* from, std::int64_t from_step, char* to, std::int64_t
 }
 
 template <class T> void run_rows(const RowCopy& c, const View& source, const View& target) {
-  constexpr std::int64_t kElements = 1 << 14;
-  const std::int64_t part = std::min(c.n, kElements), parts = (c.n + part - 1) / part;  // long rows are divided
+  constexpr std::int64_t kElements = 1 << 14, kNear = 1 << 9;
+  // Long rows are divided, and those that write the same memory are copied in turn.
+  const std::int64_t part = std::min(c.n, c.beside ? kNear : kElements), parts = (c.n + part - 1) / part,
+                     turn = c.beside && parts > 1 ? c.sizes[c.rank - 1] : 1;
   const std::int64_t bytes = c.n * static_cast<std::int64_t>(sizeof(T));
   const bool dense = c.rank > 0 && c.from_step == 1 && c.to_step == 1;
   const auto rows_of = !dense || bytes < 8 || bytes > 128 ? nullptr
@@ -199,13 +203,19 @@ template <class T> void run_rows(const RowCopy& c, const View& source, const Vie
                        : bytes <= 64                      ? copy_short<32>
                                                           : copy_short<64>;
   parallel_blocks(c.rows * parts, kElements / part, 2 * target.nbytes(), [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t index[kMaxRank], row = begin / parts, first = begin % parts * part;
-    const T* from = static_cast<const T*>(source.raw_data());
-    T* to = static_cast<T*>(target.raw_data());
-    for (int d = c.rank - 1; d >= 0; row /= c.sizes[d], --d) {
-      index[d] = row % c.sizes[d];
-      from += index[d] * c.from[d], to += index[d] * c.to[d];
-    }
+    std::int64_t index[kMaxRank], first = 0;
+    const T* from = nullptr;
+    T* to = nullptr;
+    const auto locate = [&](std::int64_t k) {
+      std::int64_t row = k / turn / parts * turn + k % turn;
+      first = k / turn % parts * part;
+      from = static_cast<const T*>(source.raw_data()), to = static_cast<T*>(target.raw_data());
+      for (int d = c.rank - 1; d >= 0; row /= c.sizes[d], --d) {
+        index[d] = row % c.sizes[d];
+        from += index[d] * c.from[d], to += index[d] * c.to[d];
+      }
+    };
+    locate(begin);
     for (std::int64_t k = begin; k < end; ++k) {
       if (rows_of != nullptr) {
         const int d = c.rank - 1;
@@ -216,6 +226,10 @@ template <class T> void run_rows(const RowCopy& c, const View& source, const Vie
       } else
         copy_row(from + first * c.from_step, c.from_step, to + first * c.to_step, c.to_step,
                  std::min(part, c.n - first));
+      if (turn > 1) {
+        if (k + 1 < end) locate(k + 1);
+        continue;
+      }
       first += part;
       if (first < c.n) continue;
       first = 0;
