@@ -8,16 +8,23 @@ MINNOW_ISA_TABLE(FewRowsLoopsOf<double>, few_rows_double_table)
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
-constexpr std::int64_t kStrip = 1024;  // columns whose sums stay in the first-level cache
-constexpr int kDeep = 8;               // rows of b at a time
+constexpr std::int64_t kStrip = 1024;     // columns whose sums stay in the first-level cache
+constexpr int kDeep = 8;                  // rows of b at a time
+constexpr std::int64_t kBlock = 1 << 16;  // products that are added before they are added to a sum, which may be large
 
 template <class T> using VectorOf = decltype(splat(T()));
 
+template <class T> struct Sums {
+  T* data;
+  std::int64_t row;  ///< between rows
+};
+
 /// Adds rows [0, Deep) of b, times Deep elements of each row of a, to sums of n columns.
-template <int Deep, class T> void add_rows(const FewRowsPartOf<T>& p, const T* a, const T* b, T* c, std::int64_t n) {
+template <int Deep, class T>
+void add_rows(const FewRowsPartOf<T>& p, const T* a, const T* b, Sums<T> c, std::int64_t n) {
   for (std::int64_t r = 0; r < p.rows; ++r) {
     const T* const of_row = a + r * p.k;
-    T* const sums = c + r * p.c_row;
+    T* const sums = c.data + r * c.row;
     VectorOf<T> x[Deep];
 #pragma GCC unroll 8
     for (int d = 0; d < Deep; ++d) x[d] = splat(of_row[d]);
@@ -31,6 +38,14 @@ template <int Deep, class T> void add_rows(const FewRowsPartOf<T>& p, const T* a
   }
 }
 
+/// Adds rows [k, end) of b.
+template <class T>
+void add_block(const FewRowsPartOf<T>& p, std::int64_t k, std::int64_t end, std::int64_t left, std::int64_t n,
+               Sums<T> c) {
+  for (; k + kDeep <= end; k += kDeep) add_rows<kDeep>(p, p.a + k, p.b + k * p.b_step + left, c, n);
+  for (; k < end; ++k) add_rows<1>(p, p.a + k, p.b + k * p.b_step + left, c, n);
+}
+
 template <class T> void plain(const FewRowsPartOf<T>& p) {
   // A strip of b is read for every row of a: with several rows, strips are so narrow that kDeep of its rows stay in the cache.
   for (std::int64_t left = 0; left < p.n; left += kStrip) {
@@ -38,9 +53,17 @@ template <class T> void plain(const FewRowsPartOf<T>& p) {
     if (!p.add)
       for (std::int64_t r = 0; r < p.rows; ++r)
         for (std::int64_t j = 0; j < n; ++j) p.c[r * p.c_row + left + j] = p.start(r, left + j);
-    std::int64_t k = 0;
-    for (; k + kDeep <= p.k; k += kDeep) add_rows<kDeep>(p, p.a + k, p.b + k * p.b_step + left, p.c + left, n);
-    for (; k < p.k; ++k) add_rows<1>(p, p.a + k, p.b + k * p.b_step + left, p.c + left, n);
+    if (p.k <= kBlock) {
+      add_block(p, 0, p.k, left, n, Sums<T>{p.c + left, p.c_row});
+      continue;
+    }
+    T own[kFewRows * kStrip];
+    for (std::int64_t k = 0; k < p.k; k += kBlock) {
+      for (std::int64_t i = 0; i < p.rows * kStrip; ++i) own[i] = 0;
+      add_block(p, k, p.k - k < kBlock ? p.k : k + kBlock, left, n, Sums<T>{own, kStrip});
+      for (std::int64_t r = 0; r < p.rows; ++r)
+        for (std::int64_t j = 0; j < n; ++j) p.c[r * p.c_row + left + j] += own[r * kStrip + j];
+    }
   }
 }
 
@@ -50,41 +73,51 @@ struct PlusLanes {
 
 /// Products of R rows of a with C rows of the transpose.
 template <int R, int C, class T> void dots(const FewRowsPartOf<T>& p, std::int64_t row, std::int64_t col) {
-  const T *const a = p.a + row * p.k, *const b = p.b + col * p.b_step;
-  VectorOf<T> sum[R][C] = {};
-  for_some<T>(p.k, [&](std::int64_t k, int some) {
-    VectorOf<T> y[C];
-#pragma GCC unroll 4
-    for (int c = 0; c < C; ++c) y[c] = load_some(b + c * p.b_step + k, some);
-#pragma GCC unroll 4
-    for (int r = 0; r < R; ++r) {
-      const VectorOf<T> x = load_some(a + r * p.k + k, some);
-#pragma GCC unroll 4
-      for (int c = 0; c < C; ++c) sum[r][c] += x * y[c];
-    }
-  });
+  T* const to = p.c + row * p.c_row + col * p.c_col;
+  T total[R][C];
   for (int r = 0; r < R; ++r)
-    for (int c = 0; c < C; ++c) {
-      T* const to = p.c + (row + r) * p.c_row + (col + c) * p.c_col;
-      *to = (p.add ? *to : p.start(row + r, col + c)) + fold<kLanesOf<T> / 2>(sum[r][c], PlusLanes())[0];
-    }
+    for (int c = 0; c < C; ++c) total[r][c] = p.add ? to[r * p.c_row + c * p.c_col] : p.start(row + r, col + c);
+  for (std::int64_t first = 0; first < p.k; first += kBlock) {
+    const T *const a = p.a + row * p.k + first, *const b = p.b + col * p.b_step + first;
+    VectorOf<T> sum[R][C] = {};
+    for_some<T>(p.k - first < kBlock ? p.k - first : kBlock, [&](std::int64_t k, int some) {
+      VectorOf<T> y[C];
+#pragma GCC unroll 4
+      for (int c = 0; c < C; ++c) y[c] = load_some(b + c * p.b_step + k, some);
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r) {
+        const VectorOf<T> x = load_some(a + r * p.k + k, some);
+#pragma GCC unroll 4
+        for (int c = 0; c < C; ++c) sum[r][c] += x * y[c];
+      }
+    });
+    for (int r = 0; r < R; ++r)
+      for (int c = 0; c < C; ++c) total[r][c] += fold<kLanesOf<T> / 2>(sum[r][c], PlusLanes())[0];
+  }
+  for (int r = 0; r < R; ++r)
+    for (int c = 0; c < C; ++c) to[r * p.c_row + c * p.c_col] = total[r][c];
 }
 
 /// A product of two rows, whose sums are so many that additions need not wait for each other.
 template <class T> void dot(const FewRowsPartOf<T>& p) {
   constexpr int kSums = 8, kEach = kLanesOf<T>;
-  VectorOf<T> sum[kSums] = {};
-  std::int64_t k = 0;
-  for (; k + kSums * kEach <= p.k; k += kSums * kEach)
+  if (!p.add) *p.c = p.start(0, 0);
+  for (std::int64_t first = 0; first < p.k; first += kBlock) {
+    const T *const a = p.a + first, *const b = p.b + first;
+    const std::int64_t n = p.k - first < kBlock ? p.k - first : kBlock;
+    VectorOf<T> sum[kSums] = {};
+    std::int64_t k = 0;
+    for (; k + kSums * kEach <= n; k += kSums * kEach)
 #pragma GCC unroll 8
-    for (int i = 0; i < kSums; ++i)
-      sum[i] += load_some(p.a + k + i * kEach, kEach) * load_some(p.b + k + i * kEach, kEach);
-  for_some<T>(p.k - k, [&](std::int64_t i, int some) {
-    sum[i / kEach] += load_some(p.a + k + i, some) * load_some(p.b + k + i, some);
-  });
-  for (int half = kSums / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) sum[i] += sum[i + half];
-  *p.c = (p.add ? *p.c : p.start(0, 0)) + fold<kEach / 2>(sum[0], PlusLanes())[0];
+      for (int i = 0; i < kSums; ++i)
+        sum[i] += load_some(a + k + i * kEach, kEach) * load_some(b + k + i * kEach, kEach);
+    for_some<T>(n - k, [&](std::int64_t i, int some) {
+      sum[i / kEach] += load_some(a + k + i, some) * load_some(b + k + i, some);
+    });
+    for (int half = kSums / 2; half > 0; half /= 2)
+      for (int i = 0; i < half; ++i) sum[i] += sum[i + half];
+    *p.c += fold<kEach / 2>(sum[0], PlusLanes())[0];
+  }
 }
 
 template <int C, class T> void columns(const FewRowsPartOf<T>& p, std::int64_t col) {
