@@ -41,8 +41,9 @@ void CaptureSession::end() {
   std::erase_if(uses_, [](const auto& use) { return use.second.storage.expired(); });
 }
 
-void CaptureSession::note_writes(const Tensor& result) {
-  if (result.defined()) overwritten_.push_back(result.storage());
+void CaptureSession::note_writes(std::span<const Tensor> results) {
+  for (const Tensor& result : results)
+    if (result.defined()) overwritten_.push_back(result.storage());
   for (const auto& [address, use] : uses_)
     if (const auto storage = use.storage.lock(); storage && storage->version() != use.version)
       overwritten_.push_back(storage);

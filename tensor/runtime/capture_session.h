@@ -44,8 +44,8 @@ class CaptureSession {
   }
   void use(const View& tensor);
   /// Called after end(): notes the memory that each replay writes, which is what the step wrote while it was captured, and
-  /// its result.  Replays count these writes, so that backward refuses values that were saved before.
-  void note_writes(const Tensor& result);
+  /// its results.  Replays count these writes, so that backward refuses values that were saved before.
+  void note_writes(std::span<const Tensor> results);
   /// Whether this is the first call with this address.
   bool is_first_use(const void* of) { return seen_.insert(of).second; }
   /// A condition for a replay; if it is false the step is captured again.  It may throw what the step itself would

@@ -23,7 +23,7 @@ constexpr int kMaxWastedCaptures = 4;
 /// The step for one combination of shapes, on a GPU.
 struct Captured {
   std::vector<Tensor> inputs;  // copies of the caller's
-  Tensor output;
+  std::vector<Tensor> outputs;
   std::int64_t runs = 0;     // direct runs since the last capture
   std::int64_t replays = 0;  // of the last capture, and of those that it was found equal to
   int wasted_captures = 0;   // captures in a row that were dropped before kWorthwhileReplays
@@ -45,7 +45,7 @@ struct Captured {
     wasted_captures = replays < kWorthwhileReplays ? wasted_captures + 1 : 0;
     runs = 0;
     replays = 0;
-    output = Tensor();
+    outputs.clear();
     work.reset();
     session.reset();
   }
@@ -65,9 +65,9 @@ struct CapturedStep::State {
   std::optional<Stream> last = std::nullopt;  // stream of the last run
 
   void wait_for_last_run();
-  Tensor run_step(std::span<const Tensor> inputs);
+  std::vector<Tensor> run_step(std::span<const Tensor> inputs);
   std::vector<Tensor> copies(std::span<const Tensor> inputs, SourceLocation where) const;
-  Tensor run_on_host(std::span<const Tensor> inputs);
+  std::vector<Tensor> run_on_host(std::span<const Tensor> inputs);
   Captured* find(std::span<const Tensor> inputs, SourceLocation where);
   void capture(Captured& entry, SourceLocation where);
   void replay(Captured& entry, SourceLocation where);
@@ -102,6 +102,20 @@ int CapturedStep::captures(SourceLocation where) const {
 std::int64_t CapturedStep::replays(SourceLocation where) const { return state(where).replays; }
 
 Tensor CapturedStep::run(std::span<const Tensor> inputs, SourceLocation where) {
+  const std::vector<Tensor> results = run_once(inputs, where);
+  return results.empty() ? Tensor() : results[0];
+}
+
+std::vector<Tensor> CapturedStep::run_all(std::span<const Tensor> inputs, std::size_t wanted, SourceLocation where) {
+  std::vector<Tensor> results = run_once(inputs, where);
+  if (wanted != results.size())
+    throw ValueError("CapturedStep: its function returns " + std::to_string(results.size()) + " tensors, not " +
+                         std::to_string(wanted) + "\ncall results<" + std::to_string(results.size()) + ">()",
+                     where);
+  return results;
+}
+
+std::vector<Tensor> CapturedStep::run_once(std::span<const Tensor> inputs, SourceLocation where) {
   State& s = state(where);
   if (inputs.size() != s.arity)
     throw ValueError("CapturedStep: the step takes " + std::to_string(s.arity) + " tensors, got " +
@@ -130,7 +144,7 @@ Tensor CapturedStep::run(std::span<const Tensor> inputs, SourceLocation where) {
     return s.run_step(entry->inputs);
   }
   s.replay(*entry, where);
-  return entry->output;
+  return entry->outputs;
 }
 
 /// All runs use the same memory, so a run on another stream waits for the last one.
@@ -140,10 +154,12 @@ void CapturedStep::State::wait_for_last_run() {
   last = stream;
 }
 
-/// The result without its history, which would keep the saved values of the step alive.
-Tensor CapturedStep::State::run_step(std::span<const Tensor> inputs) {
-  const Tensor output = step(inputs);
-  return output.defined() ? raw::detach(output) : output;
+/// The results without their history, which would keep the saved values of the step alive.
+std::vector<Tensor> CapturedStep::State::run_step(std::span<const Tensor> inputs) {
+  std::vector<Tensor> outputs = step(inputs);
+  for (Tensor& output : outputs)
+    if (output.defined()) output = raw::detach(output);
+  return outputs;
 }
 
 /// Copies on the device, without history, which the step may write.
@@ -154,13 +170,13 @@ std::vector<Tensor> CapturedStep::State::copies(std::span<const Tensor> inputs, 
   return own;
 }
 
-Tensor CapturedStep::State::run_on_host(std::span<const Tensor> inputs) {
+std::vector<Tensor> CapturedStep::State::run_on_host(std::span<const Tensor> inputs) {
   wait_for_last_run();
   const CaptureRules rules{device, host_runs != options.warm_up};
   const CaptureRulesScope scope(&rules);
-  const Tensor output = run_step(inputs);
+  std::vector<Tensor> outputs = run_step(inputs);
   ++host_runs;
-  return output;
+  return outputs;
 }
 
 /// The entry for inputs of these shapes, made if there is none; nullptr if there are max_captures others.
@@ -179,12 +195,12 @@ void CapturedStep::State::capture(Captured& entry, SourceLocation where) {
   auto work = backend_of(device, where).begin_capture(device.index());
   session->begin();
   try {
-    entry.output = run_step(entry.inputs);
+    entry.outputs = run_step(entry.inputs);
     session->end();
-    session->note_writes(entry.output);
+    session->note_writes(entry.outputs);
     work->finish();
   } catch (...) {
-    entry.output = Tensor();
+    entry.outputs.clear();
     work.reset();
     session->undo_run();
     throw;

@@ -109,6 +109,36 @@ TEST_P(CapturedStepTest, Convolutions) {
   expect_equal_bits<Images, Momentum>(device());
 }
 
+/// Batches of two sizes in turn: each run's results are its own, also in replays.
+TEST_P(CapturedStepTest, GivesAllTensorsThatTheFunctionReturns) {
+  Net net;
+  net.to(device());
+  net.eval();
+  CapturedStep step(
+      [&](const Tensor& x, const Tensor& y) {
+        const Tensor logits = net(x);
+        return std::tuple(nn::cross_entropy(logits, y), logits, argmax(logits, 1));
+      },
+      {.device = device(), .warm_up = 1});
+  for (int i = 0; i < 15; ++i) {
+    const Batch b = batch(i);
+    const auto [loss, logits, best] = step.results<3>(b.x, b.y);
+    const Tensor want = net(b.x.to(device()));
+    EXPECT_EQ(logits.to_vector<float>(), want.to_vector<float>()) << i;
+    EXPECT_EQ(best.to_vector<std::int64_t>(), argmax(want, 1).to_vector<std::int64_t>()) << i;
+    EXPECT_FALSE(logits.requires_grad());
+    EXPECT_EQ(loss.item(), step(b.x, b.y).item()) << i;
+  }
+  const Batch b = batch(0);
+  test::expect_contains(test::error_of<ValueError>([&] { (void)step.results<2>(b.x, b.y); }),
+                        "returns 3 tensors, not 2");
+  CapturedStep pair([](const Tensor& x) { return std::pair(x * 2, x * 3); }, {.device = device()});
+  EXPECT_EQ(pair.results<2>(ones({}))[1].item(), 3);
+  CapturedStep list([] { return std::vector<Tensor>{}; }, {.device = device()});
+  EXPECT_TRUE(list.results<0>().empty());
+  EXPECT_FALSE(list().defined());
+}
+
 /// Each test is a process of its own in ctest, where cuBLASLt and cuDNN are then used here for the first time.
 TEST_P(CapturedStepTest, MayBeTheFirstUseOfLibraries) {
   const test::Deterministic scope;
