@@ -126,15 +126,15 @@ void Checkpoint::State::find_number() {
 
 /// The tensors whose gradients are saved, each once, with the names of these in the file.
 Checkpoint::Leaves Checkpoint::State::leaves() const {
-  Leaves all;
+  Leaves list;
   std::unordered_set<const void*> seen;
   for (const Named& named : parts) {
     if (!named.part.leaves) continue;
     for (const auto& [name, tensor] : named.part.leaves())
       if (tensor.is_leaf() && seen.insert(autograd::identity(tensor)).second)
-        all.emplace_back(std::string(kGradient) + named.name + (name.empty() ? "" : "." + name), tensor);
+        list.emplace_back(std::string(kGradient) + named.name + (name.empty() ? "" : "." + name), tensor);
   }
-  return all;
+  return list;
 }
 
 /// The gradient that each leaf has in a file, on its device; undefined if it has none.
