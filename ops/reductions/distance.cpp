@@ -49,7 +49,7 @@ Tensor euclidean(const Tensor& a, const Tensor& b) {
   const NoGradGuard no_grad;
   if (a.size(-2) <= kFewRows && b.size(-2) <= kFewRows) return norm(differences(a, b), 2, -1);
   const Tensor squares = add(sum(square(a), -1, true), sum(square(b), -1).unsqueeze(-2));
-  return sqrt(clamp_min(sub(squares, matmul(a, b.mT()), 2), 0));
+  return sqrt_(clamp_(sub_(squares, matmul(a, b.mT()), 2), 0));
 }
 
 /// a: [..., P, M]  b: [..., R, M]  ratio: [..., P, R].  Σ over the rows of b: ratio (a - b).

@@ -146,7 +146,8 @@ Tensor var(const In& x, const Dims& dims, double correction, bool keepdim) {
   x->require_defined("var", x.where);
   if (is_half(x->dtype())) return var(x->to(DType::float32), dims, correction, keepdim).to(x->dtype());  // rounds once
   const auto n = static_cast<double>(raw::reduced_count(x, dims));
-  return sum(square(*x - mean(x, dims, true)), dims, keepdim) / std::max(n - correction, 0.0);
+  const Tensor off = *x - mean(x, dims, true), squares = records(off) ? square(off) : square_(off);
+  return sum(squares, dims, keepdim) / std::max(n - correction, 0.0);
 }
 
 Tensor stddev(const In& x, const Dims& dims, double correction, bool keepdim) {
