@@ -157,7 +157,6 @@ Tensor multi_margin_loss(const In& x_, const In& target_, const MultiMarginLossO
   if (options.p != 1 && options.p != 2)
     throw ValueError(message(fmt::format("p must be 1 or 2, got {}", options.p), {}, "it is the power of a margin"));
   const Tensor losses = with_target_errors(x, target, [&] {
-    const std::int64_t classes = x.size(-1);
     const Tensor column = target.unsqueeze(-1);
     Tensor margins = hinge(options.margin - gather(x, -1, column) + x);
     if (options.p == 2) margins = square(margins);
@@ -165,7 +164,7 @@ Tensor multi_margin_loss(const In& x_, const In& target_, const MultiMarginLossO
       const Tensor factors = index_select(options.weight, 0, column.flatten());
       margins = margins * (x.dim() == 1 ? factors : factors.unsqueeze(-1));
     }
-    return sum(scatter(margins, -1, column, 0), -1) / static_cast<double>(classes);  // of the other classes
+    return mean(scatter(margins, -1, column, 0), -1);  // of the other classes
   });
   return reduced(losses, options.reduction);
 }

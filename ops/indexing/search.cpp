@@ -157,7 +157,10 @@ Tensor isin(const In& x, const In& elements) {
   const NoGradGuard no_grad;
   if (elements->numel() == 0) return zeros(x->shape(), {DType::bool_, x->device()});
   const DType dtype = promote_types(x->dtype(), elements->dtype());
-  const Tensor values = x->detach().to(dtype), sorted = sort(elements->detach().to(dtype).reshape({-1})).values;
+  const Tensor values = x->detach().to(dtype), choices = elements->detach().to(dtype).reshape({-1});
+  constexpr std::int64_t kFew = 256;  // comparisons that take less time than the calls of a search
+  if (values.numel() <= kFew / choices.numel()) return any(eq(values.unsqueeze(-1), choices), -1);
+  const Tensor sorted = sort(choices).values;
   // The search takes a NaN for less than its value: one that stands in the way must count as the largest number.
   const Tensor from = is_floating_point(dtype) ? masked_fill(sorted, isnan(sorted), kInfinity) : sorted;
   const Tensor at = clamp(places("elements", from, "self", values, false), 0, static_cast<double>(sorted.numel() - 1));

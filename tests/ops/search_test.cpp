@@ -1,4 +1,5 @@
 #include <cmath>
+#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/indexing/search.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -90,6 +91,17 @@ TEST_P(Search, RefusesWhatDoesNotMatch) {
   EXPECT_THROW((void)histc(x, 3, 2, 1), ValueError);
   EXPECT_THROW((void)histc(x, 3, 0, INFINITY), ValueError);
   EXPECT_THROW((void)histc(full({2}, NAN, device())), ValueError);
+}
+
+// Few elements are compared, many are searched for.
+TEST_P(Search, IsinOfManyIsThatOfFew) {
+  for (const double most : {3.0, double{INFINITY}, double{NAN}}) {
+    const Tensor x = tensor({1.0, 2.5, most, -4.0, 0.0, double{INFINITY}}, {float32, device()}),
+                 elements = tensor({most, 0.0, 7.0, 2.5}, {float32, device()});
+    const Tensor few = isin(x, elements);
+    EXPECT_EQ(few.to_vector<bool>(), (std::vector<bool>{false, true, most == most, false, true, most == INFINITY}));
+    EXPECT_TRUE(equal(isin(x.unsqueeze(0).expand({50, 6}), elements), few.unsqueeze(0).expand({50, 6})));
+  }
 }
 
 TEST_P(Search, UniqueGivesOnlyWhatIsAskedFor) {
