@@ -9,6 +9,7 @@
 #include <minnow/ops/indexing/scatter.h>
 #include <minnow/ops/reductions/distance.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/ops/reductions/statistics.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 
@@ -130,7 +131,9 @@ Tensor multilabel_margin_loss(const In& x_, const In& target_, LossOptions optio
     const Tensor near = where(used, 1.0 - gather(x, -1, classes), -kInfinity);
     const Tensor others = scatter(x, -1, classes, -kInfinity);
     const Tensor margins = near.unsqueeze(-1) + others.unsqueeze(-2);  // [N, C of target, C of x]
-    return sum(where(margins > 0, margins, 0.0), {-2, -1}) / static_cast<double>(x.size(-1));
+    const Tensor sums = records(margins) ? sum(where(margins > 0, margins, 0.0), {-2, -1})
+                                         : nansum(hinge(margins), {-2, -1});  // in fewer passes
+    return sums / static_cast<double>(x.size(-1));
   });
   return reduced(losses, options.reduction);
 }
