@@ -38,8 +38,8 @@ template <class... C> MINNOW_HD double poly_steps(double x, double z, double a, 
 /// c0 x^n + c1 x^(n - 1) + ... + cn: even and odd powers apart, which the processor adds side by side.
 template <class... C> MINNOW_HD double poly(double x, C... c) { return poly_steps(x, x * x, c...); }
 
-/// Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits: here n + 254, two biases of exponents, as whole numbers
-/// n are given to the functions below.
+/// Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits: here n + 254, two biases of exponents, as whole
+/// numbers n are given to the functions below.
 inline constexpr float kExpMagic = 12582912.0f + 254.0f;
 /// 2^n for n in [-126, 127].
 MINNOW_HD float power_of_two(std::uint32_t n) { return from_bits((n - 127u) << 23); }

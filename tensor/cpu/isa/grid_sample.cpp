@@ -147,8 +147,8 @@ template <class T> int all_pixels(const GridBlock& b, GridPixels<T, kGridTaps, k
   return count;
 }
 
-/// y += the sums of `Some` pixels from number k on, or = for the first, at `Beside` places from p on: what is found for places
-/// serves all channels.
+/// y += the sums of `Some` pixels from number k on, or = for the first, at `Beside` places from p on: what is found for
+/// places serves all channels.
 template <class T, int Some, int Beside>
 MINNOW_HD void read_places(const GridBlock& b, const GridPixels<T, kGridTaps, kGridDims>& pixels, int k, int p) {
   const std::int64_t channels = b.channels, step = b.channel_step, y_step = b.y_step;
