@@ -33,7 +33,7 @@ struct Relu : PiecewiseLinear<Saves::kOutput, 0, Kind::kNumeric> {
   static constexpr std::string_view kName = "relu";
   static constexpr bool kTakesBool = false;
   template <class T> MINNOW_HD static T value(T x) { return x < T(0) ? T(0) : x; }
-  template <class T> MINNOW_HD static T slope(T y) { return y > T(0) ? T(1) : T(0); }
+  template <class T> MINNOW_HD static T slope(T y) { return y <= T(0) ? T(0) : T(1); }  // 1 at NaN
 };
 /// y = min(max(x, lo), hi);  dy/dx = 0 where x <= lo or x >= hi, else 1.
 struct Hardtanh : PiecewiseLinear<Saves::kInput, 2, Kind::kNumeric> {

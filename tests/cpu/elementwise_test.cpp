@@ -193,7 +193,7 @@ TEST_P(Elementwise, SlopeOfReluOfHalves) {
       backend().run(calls::Copy{wide_grad, grad});
       backend().run(calls::UnarySlope{kIndexOf<UnaryOps, Relu>, grad, y, out, 0, 0});
       for (std::int64_t i = 0; i < out.numel(); ++i) {
-        const double want = ys[i % 8] > 0 ? get(grad, i) : 0, got = get(out, i);
+        const double want = ys[i % 8] <= 0 ? 0 : get(grad, i), got = get(out, i);
         ASSERT_TRUE(std::isnan(want) ? std::isnan(got) : got == want) << i << ": " << got << ", expected " << want;
       }
     }

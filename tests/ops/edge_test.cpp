@@ -12,6 +12,7 @@
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/norms/batch_norm.h>
+#include <minnow/ops/norms/layer_norm.h>
 #include <minnow/ops/products/matmul.h>
 #include <minnow/ops/reductions/distance.h>
 #include <minnow/ops/reductions/reduce.h>
@@ -290,6 +291,32 @@ TEST_P(EdgeGradient, OfNormsOfInfiniteOrder) {
     const Tensor x = leaf({1, kNaN, 2}), zero = leaf({0, 0});
     EXPECT_EQ(gradient(norm(x, p), x), (Doubles{0, 0, 0}));
     EXPECT_EQ(gradient(norm(zero, p), zero), (Doubles{0, 0}));
+  }
+}
+
+// PyTorch's rules, by which a NaN of the forward pass is seen in the gradients.
+TEST_P(EdgeGradient, OfReluAtNaNIsTheGradient) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16}) {
+    Tensor x = tensor({nan, 1.0, -1.0, 0.0, -nan}).to(dtype).to(device()).requires_grad_();
+    sum(relu(x)).backward();
+    EXPECT_EQ(x.grad().to_vector<double>(), (std::vector<double>{1, 1, 0, 0, 1}));
+  }
+}
+
+TEST_P(EdgeGradient, OfCrossEntropyOfAnInfiniteLogitIsNaN) {
+  const double inf = std::numeric_limits<double>::infinity();
+  Tensor x = tensor({{inf, 1.0, 2.0}, {0.0, 0.0, 0.0}}).to(DType::float32).to(device()).requires_grad_();
+  nn::cross_entropy(x, tensor({1, 2}, {.dtype = DType::int64}).to(device())).backward();
+  const auto seen = isnan(x.grad()).to(DType::int64).to_vector<std::int64_t>();
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{1, 1, 1, 0, 0, 0}));
+}
+
+TEST_P(Edge, LayerNormWhoseSquaresOverflowIsNaN) {
+  const Tensor x = tensor({{1e20, 2e20, 3e20}, {1e10, 2e10, 3e10}}).to(DType::float32).to(device());
+  for (const Tensor& y : {layer_norm(x, {3}), group_norm(x.unsqueeze(1), 1).squeeze(1)}) {
+    EXPECT_TRUE(all(isnan(y[0])).item() != 0);
+    EXPECT_TRUE(allclose(y[1].cpu(), tensor({-1.2247449, 0.0, 1.2247449}).to(DType::float32), 1e-5, 1e-5));
   }
 }
 

@@ -73,7 +73,7 @@ Outcome outcome_of(bool no_zero_divisor) { return no_zero_divisor ? Outcome::ok 
 
 /// grad where y > 0, else 0, of halves in the same dense layout.
 void relu_slope_of_halves(const View& grad, const View& y, const View& out) {
-  // The bits of positive numbers, as integers, go up to infinity's; those of NaN are larger.
+  // The bits of positive numbers, as integers, are positive; those of NaN, without the sign, are above infinity's.
   const std::int16_t infinity = y.dtype() == DType::float16 ? 0x7c00 : 0x7f80;
   const std::int64_t n = out.numel();
   parallel_blocks(n, kThreadElements, 3 * bytes_of(out, n), [&](std::int64_t begin, std::int64_t end) {
@@ -84,7 +84,7 @@ void relu_slope_of_halves(const View& grad, const View& y, const View& out) {
     const std::int64_t count = end - begin;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int16_t value = g[i];
-      const bool keeps = (s[i] > 0) & (s[i] <= largest);
+      const bool keeps = (s[i] > 0) | ((s[i] & 0x7fff) > largest);
       to[i] = keeps ? value : std::int16_t{0};
     }
   });

@@ -187,7 +187,8 @@ template <class T> void forward(const LayerNormRows& job) {
   for (std::int64_t r = 0; r < job.rows; ++r) {
     const double rest = sums[r] / count, variance = squares[r] / count - rest * rest;
     const double mean = static_cast<double>(normal.about[r]) + rest;
-    const double rstd = 1 / kernels::math::sqrt((variance < 0 ? 0 : variance) + job.eps);
+    double rstd = 1 / kernels::math::sqrt((variance < 0 ? 0 : variance) + job.eps);
+    if (job.centered && rstd == 0) rstd = __builtin_nan("");  // the squares overflow
     normal.set(r, mean, rstd);
     if (job.mean != nullptr) job.mean[r] = mean, job.rstd[r] = rstd;
   }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/norms/softmax_loops.h>
 #include <minnow/tensor/cpu/runtime/isa.h>
@@ -356,7 +357,9 @@ template <> void execute(const calls::CrossEntropyBackward& args) {
         if (args.mean) of_row = gradient_of_each(of_row, used, compute);
       }
       scale[k] = of_row;
-      factor[k] = of_row / factor[k];
+      // A row with a logit of infinity has no gradient, as log_softmax has none.
+      factor[k] = most[k] == std::numeric_limits<double>::infinity() ? std::numeric_limits<double>::quiet_NaN()
+                                                                     : of_row / factor[k];
     }
     const void* x = logits.load(at, count, buffer);
     void* out = logits.open(to, at, buffer);

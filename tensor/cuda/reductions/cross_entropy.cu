@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <minnow/tensor/cuda/cuda_backend.h>
 #include <minnow/tensor/cuda/libraries/dense_copy.h>
 #include <minnow/tensor/cuda/reductions/block_counters.h>
@@ -109,7 +110,11 @@ __global__ void backward(const S* __restrict__ x, S* __restrict__ grad_x, std::i
     const double of_row = none ? 0.0 : mean ? grad.get(r) / sums.get(2 * rows + 1) : grad.get(r);
     const T factor = static_cast<T>(of_row);
     const T shift = none ? T(0) : static_cast<T>(sums.get(r));
-    const T scale = none ? T(0) : static_cast<T>(of_row / sums.get(rows + r));
+    // A row with a logit of infinity has no gradient, as log_softmax has none.
+    using Limits = std::numeric_limits<T>;
+    const T scale = none                          ? T(0)
+                    : shift == Limits::infinity() ? Limits::quiet_NaN()
+                                                  : static_cast<T>(of_row / sums.get(rows + r));
     const S* from = x + r * n;
     S* to = grad_x + r * n;
     for_some<S>(begin, end, thread, width, vectors, [&]<int kCount>(std::int64_t i) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <minnow/tensor/cuda/cuda_backend.h>
 #include <minnow/tensor/cuda/reductions/softmax.h>
 
@@ -61,8 +62,9 @@ template <class S, class T> __global__ void normalize(Forward<S> a, unsigned wid
     });
     own = group_join(width, own, TwoSums{0, 0}, AddTwo());
     const double rest = a.centered ? own.first / count : 0, variance = own.second / count - rest * rest;
-    const double mean = static_cast<double>(about) + rest,
-                 rstd = 1.0 / math::sqrt((variance < 0 ? 0 : variance) + a.eps);
+    const double mean = static_cast<double>(about) + rest;
+    double rstd = 1.0 / math::sqrt((variance < 0 ? 0 : variance) + a.eps);
+    if (a.centered && rstd == 0) rstd = std::numeric_limits<double>::quiet_NaN();  // the squares overflow
     if (thread == 0 && a.stats != nullptr) {
       a.stats[r] = mean;
       a.stats[a.rows + r] = rstd;
