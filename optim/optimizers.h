@@ -90,15 +90,20 @@ template <class Rule> class RuleOptimizer : public Optimizer {
     Rule::options(options, [&](auto&&...) { ++n; });
     return n;
   }();
-  static_assert(detail::kernels::kIndexOf<detail::kernels::UpdateRules, Rule> >= 0,
+  /// The rule whose loops make the step: its own, unless it names one that differs in the constants alone.
+  using Loops = typename decltype([] {
+    if constexpr (requires { typename Rule::Loops; }) return std::type_identity<typename Rule::Loops>();
+    else return std::type_identity<Rule>();
+  }())::type;
+  static_assert(detail::kernels::kIndexOf<detail::kernels::UpdateRules, Loops> >= 0,
                 "add the rule to the list in kernels/update.h");
   static_assert(detail::kernels::kNumStates<Rule> <= detail::UpdateItem::kMaxStates, "raise UpdateItem::kMaxStates");
-  static_assert(detail::kernels::kNumConstants<Rule> <= kMaxConstants, "raise Optimizer::kMaxConstants");
+  static_assert(detail::kernels::kNumConstants<Loops> <= kMaxConstants, "raise Optimizer::kMaxConstants");
   static_assert(kNumOptions <= detail::OptionList::kMaxOptions, "raise OptionList::kMaxOptions");
 
   static RuleFacts facts() {
-    return {Rule::kName, detail::kernels::kIndexOf<detail::kernels::UpdateRules, Rule>, kStateNames,
-            detail::kernels::kNumConstants<Rule>};
+    return {Rule::kName, detail::kernels::kIndexOf<detail::kernels::UpdateRules, Loops>, kStateNames,
+            detail::kernels::kNumConstants<Loops>};
   }
   static detail::OptionList list(Options& options) {
     detail::OptionList list;
@@ -114,7 +119,7 @@ template <class Rule> class RuleOptimizer : public Optimizer {
     return used;
   }
   void constants_of(std::size_t group, std::int64_t step, bool first, double* out) const override {
-    const auto constants = std::bit_cast<std::array<double, detail::kernels::kNumConstants<Rule>>>(
+    const auto constants = std::bit_cast<std::array<double, detail::kernels::kNumConstants<Loops>>>(
         Rule::constants(*options_[group], step, first));
     std::copy(constants.begin(), constants.end(), out);
   }

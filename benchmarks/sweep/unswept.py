@@ -22,6 +22,7 @@ UNSWEPT = {
     "nn::clone": ONCE,
     "nn::snapshot": ONCE, "nn::vector_to_parameters": ONCE, "nn::remove_parametrizations": ONCE,
     "nn::quantize_dynamic_": ONCE, "nn::quantize_dynamic": "a row of compare.py: int8_linear",
+    "nn::functional_call": "a row of compare.py: maml", "nn::NamedWeights": BASE,
     "nn::FiniteCheck": "PyTorch has none", "nn::summary": "text",
 }
 

@@ -8,7 +8,6 @@
 #include <minnow/ops/detail/in_place.h>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/unary.h>
-#include <minnow/ops/detail/unary_curve.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/dtype_switch.h>
@@ -24,7 +23,7 @@ using kernels::Saves;
 struct FunctionInfo {
   const char* name;
   int op;
-  detail::curves::Curve curve;  ///< null where the slope is constant in pieces
+  int order;
   double p0, p1;
 };
 
@@ -32,13 +31,14 @@ struct FunctionInfo {
 Tensor first_derivative(const FunctionInfo& f, const Tensor& grad, const Tensor& saved) {
   Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1);
   if (!records(grad, saved)) return out;
-  return record(f.name, std::move(out), {grad, saved},
-                [f, g = f.curve ? Saved(grad) : Saved(), s = Saved(saved)](const Tensor& gg, Needs needs) -> Gradients {
-                  Tensor bend;
-                  if (needs[1] && f.curve) bend = f.curve(mul(gg, g()), s(), f.p0, f.p1);
-                  else if (needs[1]) bend = zeros_like(s());  // 0 * gg * g is NaN where those are infinite
-                  return {needs[0] ? first_derivative(f, gg, s()) : Tensor(), std::move(bend)};
-                });
+  return record(
+      f.name, std::move(out), {grad, saved},
+      [f, g = f.order > 1 ? Saved(grad) : Saved(), s = Saved(saved)](const Tensor& gg, Needs needs) -> Gradients {
+        Tensor bend;
+        if (needs[1] && f.order > 1) bend = detail::unary_curve(f.op)(mul(gg, g()), s(), f.p0, f.p1);
+        else if (needs[1]) bend = zeros_like(s());  // 0 * gg * g is NaN where those are infinite
+        return {needs[0] ? first_derivative(f, gg, s()) : Tensor(), std::move(bend)};
+      });
 }
 
 /// The derivative of a function whose slope is the same everywhere: it depends on grad alone.
@@ -63,8 +63,7 @@ template <class F> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
   Tensor y = raw::unary(op.backend(), index, op[0], p0, p1);
   if constexpr (F::kOrder > 0) {
     if (!op.records()) return y;
-    static_assert((F::kOrder > 1) == (detail::curves::kCurve<F> != nullptr));
-    const FunctionInfo f{F::kName.data(), index, detail::curves::kCurve<F>, p0, p1};
+    const FunctionInfo f{F::kName.data(), index, F::kOrder, p0, p1};
     if constexpr (F::kSaves == Saves::kNothing) {
       return op.record(std::move(y), [f](const Tensor& g) {
         return kIsOneOf<F, kernels::Frac> ? g : constant_derivative(f, g);  // 1 for frac

@@ -16,7 +16,7 @@
 namespace minnow::detail::kernels {
 
 /// All rules.  A rule's index in this list is its number.
-using UpdateRules = List<SgdRule, AdamRule<false>, AdamRule<true>, SparseAdamRule, RmspropRule, LionRule, AdagradRule, AdadeltaRule,
+using UpdateRules = List<SgdRule, AdamRule<false>, AdamRule<true>, RmspropRule, LionRule, AdagradRule, AdadeltaRule,
                          AdamaxRule, NadamRule, RadamRule, RpropRule>;
 
 template <class Rules> inline constexpr int kMaxStates = 0;

@@ -79,22 +79,19 @@ struct SparseAdamRule {
 
   static constexpr RuleState<Options> kStates[] = {{"exp_avg"}, {"exp_avg_sq"}};
 
-  template <class T> struct Constants { T step_size, take1, beta2, take2, eps, sign; };
-  static Constants<double> constants(const Options& o, std::int64_t step, bool) {
+  using Loops = AdamRule<false>;
+  static Loops::Constants<double> constants(const Options& o, std::int64_t step, bool) {
     const auto t = static_cast<double>(step);
     return {.step_size = o.lr * math::sqrt(1 - math::pow(o.betas.second, t)) / (1 - math::pow(o.betas.first, t)),
+            .beta1 = o.betas.first,
             .take1 = 1 - o.betas.first,
             .beta2 = o.betas.second,
             .take2 = 1 - o.betas.second,
             .eps = o.eps,
+            .correction = 1,
+            .decay = 0,
+            .shrink = 1,
             .sign = o.maximize ? -1.0 : 1.0};
-  }
-
-  template <class T> MINNOW_HD static void step(const Constants<T>& c, T& p, T g, T& mean, T& square) {
-    const T d = c.sign * g;
-    mean = mean + c.take1 * (d - mean);
-    square = c.beta2 * square + c.take2 * (d * d);
-    p -= c.step_size * mean / (math::sqrt(square) + c.eps);
   }
 };
 

@@ -24,6 +24,7 @@ namespace kernels = minnow::detail::kernels;
 ///   conflict   optional: an error text for options that do not go together, or nullptr
 ///   takes_rows  optional: whether an element of gradient 0 stays as it is, or may with a sparse gradient
 ///   kStates    the tensors that it keeps for each parameter, of the same shape
+///   Loops      optional: another rule with the same step, whose Constants it computes
 ///   constants  the Constants<double> of one pass, from the options and the parameter's step (from 1); `first`: its state
 ///              was never updated.  The loops convert them to the type that they compute in.
 ///   step       updates one element: (constants, parameter, gradient, a reference for each state).  A state that the
