@@ -32,23 +32,17 @@ Module& ModuleList::at(std::int64_t i, SourceLocation where) const {
   return *children()[static_cast<std::size_t>(i < 0 ? i + n : i)].module;
 }
 
-void ModuleList::refuse_type(std::int64_t i, const Module& module, const std::type_info& type, SourceLocation where) {
-  throw ValueError("get: module " + std::to_string(i) + " is " + module.describe() + ", not a " +
-                       detail::class_name(type) + "\ncall get() with the type of the module",
-                   where);
-}
-
 namespace {
 
 /// The item of a name.  IndexError, which lists the names.
 template <class Item>
-const Item& find(const Module& module, const std::vector<Item>& items, std::string_view name, const char* owner,
+const Item& find(const Module& module, const std::vector<Item>& items, std::string_view name, const std::string& owner,
                  SourceLocation where) {
   if (const Item* item = detail::Access::state(module).find(items, std::string(name))) return *item;
   std::string names;
   for (const Item& item : items) names += (names.empty() ? "'" : ", '") + item.name + "'";
-  throw IndexError(std::string(owner) + ": there is no '" + std::string(name) + "'\n  names  " +
-                       (names.empty() ? "none" : names) + "\ninsert() adds one",
+  throw IndexError(owner + ": there is no '" + std::string(name) + "'\n  names  " + (names.empty() ? "none" : names) +
+                       "\nuse one of them, or add one",
                    where);
 }
 
@@ -70,6 +64,10 @@ std::string list_text(const char* name, const std::vector<detail::Entry>& parame
 
 }  // namespace
 
+Module& ModuleList::at(std::string_view name, SourceLocation where) const {
+  return *find(*this, children(), name, describe(), where).module;
+}
+
 ModuleDict::ModuleDict(std::initializer_list<Named> modules, SourceLocation where) : ModuleDict() {
   for (const Named& named : modules) insert(named.name, named.module, where);
 }
@@ -82,12 +80,6 @@ bool ModuleDict::contains(std::string_view name) const { return has(*this, child
 std::vector<std::string> ModuleDict::keys() const { return names_of(children()); }
 Module& ModuleDict::at(std::string_view name, SourceLocation where) const {
   return *find(*this, children(), name, "ModuleDict", where).module;
-}
-void ModuleDict::refuse_type(std::string_view name, const Module& module, const std::type_info& type,
-                             SourceLocation where) {
-  throw ValueError("get: module '" + std::string(name) + "' is " + module.describe() + ", not a " +
-                       detail::class_name(type) + "\ncall get() with the type of the module",
-                   where);
 }
 
 ParameterList::ParameterList(const std::vector<Tensor>& values, SourceLocation where) : ParameterList() {

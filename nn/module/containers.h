@@ -14,6 +14,15 @@ namespace detail {
 template <class M>
 concept Layer = std::derived_from<M, Module> || TensorFunction<std::decay_t<M>>;
 
+/// The argument of dict["name"], with the user's line.  (A template, which does not take the 0 of list[0].)
+struct Key {
+  template <std::convertible_to<std::string_view> S>
+  Key(const S& n, SourceLocation l = SourceLocation::current()) : name(std::string_view(n)), where(l) {}
+
+  std::string name;
+  SourceLocation where;
+};
+
 }  // namespace detail
 
 /// A module of any type.  A function becomes a Functional.
@@ -64,15 +73,21 @@ class ModuleList : public Module {
     std::int64_t value;
     SourceLocation where;
   };
+  using Key = detail::Key;
   /// The module at an index; negative counts from the end.  IndexError.
   Module& operator[](Index i) const { return at(i.value, i.where); }
   Module& at(std::int64_t i, SourceLocation where = SourceLocation::current()) const;
-  /// The same as an M.  ValueError when it is of another type.
+  /// The module of a name: net["conv1"].  IndexError, which lists the names.
+  Module& operator[](const Key& key) const { return at(key.name, key.where); }
+  Module& at(std::string_view name, SourceLocation where = SourceLocation::current()) const;
+  /// The same as an M: net.get<nn::Linear>(0), net.get<nn::Linear>("fc").  ValueError when it is of another type.
   template <std::derived_from<Module> M>
   M& get(std::int64_t i, SourceLocation where = SourceLocation::current()) const {
-    Module& module = at(i, where);
-    if (auto* typed = dynamic_cast<M*>(&module)) return *typed;
-    refuse_type(i, module, typeid(M), where);
+    return detail::module_as<M>(at(i, where), "get", std::to_string(i), where);
+  }
+  template <std::derived_from<Module> M>
+  M& get(std::string_view name, SourceLocation where = SourceLocation::current()) const {
+    return detail::module_as<M>(at(name, where), "get", name, where);
   }
 
   class Iterator {
@@ -89,10 +104,6 @@ class ModuleList : public Module {
   Iterator end() const { return Iterator(children().end()); }
 
   std::string describe() const override { return "ModuleList"; }
-
- private:
-  [[noreturn]] static void refuse_type(std::int64_t i, const Module& module, const std::type_info& type,
-                                       SourceLocation where);
 };
 
 /// Modules by name.  It has no forward(): call its modules.
@@ -111,30 +122,17 @@ class ModuleDict : public Module {
   bool contains(std::string_view name) const;
   /// In the order of insertion; children of all names are named_children().
   std::vector<std::string> keys() const;
-  /// The argument of dict["name"], with the user's line.
-  struct Key {
-    Key(const char* n, SourceLocation l = SourceLocation::current()) : name(n), where(l) {}
-    Key(const std::string& n, SourceLocation l = SourceLocation::current()) : name(n), where(l) {}
-
-    std::string name;
-    SourceLocation where;
-  };
+  using Key = detail::Key;
   /// IndexError, which lists the names.
   Module& operator[](const Key& key) const { return at(key.name, key.where); }
   Module& at(std::string_view name, SourceLocation where = SourceLocation::current()) const;
   /// The same as an M.  ValueError when it is of another type.
   template <std::derived_from<Module> M>
   M& get(std::string_view name, SourceLocation where = SourceLocation::current()) const {
-    Module& module = at(name, where);
-    if (auto* typed = dynamic_cast<M*>(&module)) return *typed;
-    refuse_type(name, module, typeid(M), where);
+    return detail::module_as<M>(at(name, where), "get", name, where);
   }
 
   std::string describe() const override { return "ModuleDict"; }
-
- private:
-  [[noreturn]] static void refuse_type(std::string_view name, const Module& module, const std::type_info& type,
-                                       SourceLocation where);
 };
 
 /// Parameters in order, named "0", "1", ...: nn::ParameterList weights({zeros({2}), ones({3})}).

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <vector>
 #include <minnow/autograd/hook_handle.h>
 #include <minnow/nn/detail/call.h>
@@ -89,6 +90,15 @@ template <class F> void replace_first(std::span<Tensor> tensors, const F& f) {
 
 template <class M> std::shared_ptr<Module> copy_as(const Module& module) {
   return std::make_shared<M>(static_cast<const M&>(module));
+}
+
+/// ValueError: "get: module 'act' is Functional, not a Linear".
+[[noreturn]] void refuse_type(const char* op, std::string_view name, const Module& module, const std::type_info& type,
+                              SourceLocation where);
+/// The module as an M.  ValueError when it is of another type.
+template <class M> M& module_as(Module& module, const char* op, std::string_view name, SourceLocation where) {
+  if (auto* typed = dynamic_cast<M*>(&module)) return *typed;
+  refuse_type(op, name, module, typeid(M), where);
 }
 
 template <class...> inline constexpr bool kNever = false;
@@ -174,6 +184,13 @@ class Module {
   /// This module and its descendants.  Valid while this module lives.
   std::vector<NamedModule> named_modules() const;
   std::vector<NamedModule> named_children() const;
+  /// The descendant of a path, "layer1.0.conv1"; "" is this module.  IndexError, which lists the names where it fails.
+  Module& get_submodule(std::string_view path, SourceLocation where = SourceLocation::current()) const;
+  /// The same as an M: net.get_submodule<nn::Linear>("head.fc").weight.  ValueError when it is of another type.
+  template <std::derived_from<Module> M>
+  M& get_submodule(std::string_view path, SourceLocation where = SourceLocation::current()) const {
+    return detail::module_as<M>(get_submodule(path, where), "get_submodule", path, where);
+  }
   /// Number of elements of all parameters.
   std::int64_t num_parameters() const;
   /// Calls f for all descendants, children before parents, then for this module.

@@ -76,6 +76,35 @@ std::vector<NamedModule> Module::named_children() const {
   return list;
 }
 
+Module& Module::get_submodule(std::string_view path, SourceLocation where) const {
+  auto* at = const_cast<Module*>(this);
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::size_t dot = rest.find('.');
+    const State& state = *at->state_;
+    const Child* child = state.find(state.children, std::string(rest.substr(0, dot)));
+    if (!child || dot + 1 == rest.size()) {
+      std::string names;
+      for (const Child& c : state.children) names += (names.empty() ? "'" : ", '") + c.name + "'";
+      const std::string parent(path.substr(0, path.size() - rest.size()));
+      throw IndexError("get_submodule: there is no '" + std::string(path) + "'\n  module    " +
+                           (parent.empty() ? "" : "'" + parent.substr(0, parent.size() - 1) + "' ") + at->describe() +
+                           "\n  children  " + (names.empty() ? "none" : names) +
+                           "\nnamed_modules() lists the names of all modules",
+                       where);
+    }
+    at = child->module.get();
+    rest = dot == std::string_view::npos ? "" : rest.substr(dot + 1);
+  }
+  return *at;
+}
+
+void detail::refuse_type(const char* op, std::string_view name, const Module& module, const std::type_info& type,
+                         SourceLocation where) {
+  throw ValueError(std::string(op) + ": module '" + std::string(name) + "' is " + module.describe() + ", not a " +
+                       class_name(type) + "\ncall " + op + "() with the type of the module",
+                   where);
+}
+
 std::int64_t Module::num_parameters() const {
   std::int64_t count = 0;
   for (const Tensor& p : parameters()) count += p.numel();

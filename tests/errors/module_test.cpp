@@ -28,7 +28,7 @@ TEST(Errors, Containers) {
       Misuse{"IndexError", "ModuleList", "it holds 0", [&] { none[0]; }},
       Misuse{"IndexError", "Sequential", "index 1 is out of range", [&] { net[1]; }},
       Misuse{"IndexError", "ModuleList", "push_back", [&] { none.at(-1); }},
-      Misuse{"ValueError", "get", "module 0 is ReLU, not a Linear", [&] { list.get<nn::Linear>(0); }},
+      Misuse{"ValueError", "get", "module '0' is ReLU, not a Linear", [&] { list.get<nn::Linear>(0); }},
       Misuse{"ValueError", "get", "Linear(3, 4), not a Sequential", [&] { list.get<nn::Sequential>(-1); }},
       Misuse{"IndexError", "ModuleList", "index 7 is out of range", [&] { list.get<nn::ReLU>(7); }},
       Misuse{"ValueError", "child", "contains the module", [&] { list.push_back(list); }},

@@ -69,6 +69,35 @@ TEST(Containers, ParameterListAndDict) {
   });
 }
 
+TEST(Containers, ModulesByNameAndPath) {
+  struct Block : nn::Module {
+    nn::Conv2d conv1 = child("conv1", nn::Conv2d(1, 2, 3));
+  };
+  struct Net : nn::Module {
+    nn::Sequential layer1 = child("layer1", nn::Sequential(Block(), nn::ReLU()));
+    nn::Sequential head = child("head", nn::Sequential{{"fc", nn::Linear(4, 3)}, {"act", nn::ReLU()}});
+  } const net;
+  EXPECT_TRUE(net.get_submodule<nn::Conv2d>("layer1.0.conv1").weight.is_same(net.layer1.get<Block>(0).conv1.weight));
+  EXPECT_EQ(net.get_submodule("head.act").describe(), "ReLU");
+  EXPECT_EQ(net.get_submodule("").num_parameters(), net.num_parameters());
+  EXPECT_EQ(&net.head["fc"], &net.head[0]);
+  EXPECT_EQ(&net.head.get<nn::Linear>("fc"), &net.head[std::string("fc")]);
+  EXPECT_EQ(net.layer1["1"].describe(), "ReLU");
+  expect_errors({
+      Misuse{"IndexError", "get_submodule", "'layer1.0' Block\n  children  'conv1'",
+             [&] { (void)net.get_submodule("layer1.0.conv2"); }},
+      Misuse{"IndexError", "get_submodule", "module    Net\n  children  'layer1', 'head'",
+             [&] { (void)net.get_submodule("layer2.0"); }},
+      Misuse{"IndexError", "get_submodule", "Conv2d(1, 2, kernel 3)\n  children  none",
+             [&] { (void)net.get_submodule("layer1.0.conv1.x"); }},
+      Misuse{"IndexError", "get_submodule", "there is no 'layer1.'", [&] { (void)net.get_submodule("layer1."); }},
+      Misuse{"ValueError", "get_submodule", "module 'head.act' is ReLU, not a Linear",
+             [&] { (void)net.get_submodule<nn::Linear>("head.act"); }},
+      Misuse{"IndexError", "Sequential", "names  'fc', 'act'", [&] { (void)net.head["out"]; }},
+      Misuse{"ValueError", "get", "module 'act' is ReLU", [&] { (void)net.head.get<nn::Linear>("act"); }},
+  });
+}
+
 TEST(ParameterVector, ThereAndBack) {
   nn::Linear net(2, 3);
   const Tensor vector = nn::parameters_to_vector(net.parameters());
