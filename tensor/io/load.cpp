@@ -62,6 +62,15 @@ StateDict load(const std::string& path, const LoadOptions& options, SourceLocati
   }
 }
 
+Tensor load_tensor(const std::string& path, Device device, SourceLocation where) {
+  const StateDict tensors = load(path, device, where);
+  if (tensors.size() != 1)
+    throw ValueError("load_tensor: '" + path + "' holds " + std::to_string(tensors.size()) +
+                         " tensors\ncall load(), which gives them by name",
+                     where);
+  return tensors.begin()->second;
+}
+
 StateDict load(const std::string& path, Device device, SourceLocation where) {
   return load(path, LoadOptions{.device = device}, where);
 }

@@ -62,6 +62,10 @@ struct LoadOptions {
 StateDict load(const std::string& path, const LoadOptions& options, SourceLocation where = SourceLocation::current());
 StateDict load(const std::string& path, Device device = {}, SourceLocation where = SourceLocation::current());
 
+/// The tensor of a file that holds one, whatever its name.  ValueError if it holds another number of tensors; otherwise as
+/// load().
+Tensor load_tensor(const std::string& path, Device device = {}, SourceLocation where = SourceLocation::current());
+
 /// The text that is stored with the tensors of a safetensors file or index (if several files have a key, that of the first);
 /// the strings of a file of torch.save(), by their names; nothing for .npz and .npy.  Errors as load().
 Metadata load_metadata(const std::string& path, SourceLocation where = SourceLocation::current());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <minnow/tensor/io/metadata.h>
@@ -32,5 +33,10 @@ void save(const StateDict& tensors, const std::string& path, const Metadata& met
           SourceLocation where = SourceLocation::current());
 void save(const StateDict& tensors, const std::string& path, const SaveOptions& options,
           SourceLocation where = SourceLocation::current());
+/// The same for one tensor, under the name "tensor".  load_tensor(path) reads it.
+template <std::derived_from<Tensor> T>
+void save(const T& tensor, const std::string& path, SourceLocation where = SourceLocation::current()) {
+  save(StateDict{{"tensor", tensor}}, path, SaveOptions{}, where);
+}
 
 }  // namespace minnow

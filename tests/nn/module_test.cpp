@@ -1,6 +1,8 @@
+#include <cstdio>
 #include <gtest/gtest.h>
 #include <memory>
 #include <sstream>
+#include <unistd.h>
 #include <support/devices.h>
 #include <minnow/minnow.h>
 #include "support/thrown.h"
@@ -104,6 +106,19 @@ TEST(Module, StateDictSharesMemoryAndOmitsNonPersistentBuffers) {
   EXPECT_EQ(module.named_buffers().size(), 2u);
   EXPECT_EQ(dict.at("w").storage(), module.w.storage());
   EXPECT_FALSE(dict.at("w").requires_grad());
+}
+
+TEST(Module, IsSavedAsItsStateDict) {
+  const ScaledNet net;
+  ScaledNet other;
+  const std::string path = testing::TempDir() + "module-" + std::to_string(::getpid()) + ".safetensors";
+  save(net, path, {{"epoch", "3"}});
+  EXPECT_EQ(load_metadata(path).at("epoch"), "3");
+  other.load_state_dict(load(path));
+  for (const auto& [name, value] : net.state_dict()) EXPECT_TRUE(other.state_dict().at(name).equal(value)) << name;
+  save(net.scale, path);  // a parameter is a tensor
+  EXPECT_TRUE(load_tensor(path).equal(net.scale));
+  EXPECT_EQ(std::remove(path.c_str()), 0);
 }
 
 TEST(Module, CloneIsIndependent) {

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/io/load.h>
 #include <minnow/tensor/io/safetensors.h>
+#include <minnow/tensor/io/save.h>
 
 #include "io_support.h"
 
@@ -45,6 +47,22 @@ TEST(Files, MissingFolders) {
   EXPECT_NE(io_error([&] { save({}, ""); }).find("the path is empty"), std::string::npos);
   EXPECT_NE(io_error([&] { static_cast<void>(load("")); }).find("the path is empty"), std::string::npos);
   EXPECT_NE(io_error([&] { static_cast<void>(load(std::string("a\0b", 3))); }).find("zero byte"), std::string::npos);
+}
+
+TEST(Files, OneTensorThereAndBack) {
+  const TemporaryFolder folder;
+  const Tensor x = ramp<float>({2, 3});
+  for (const std::string& name : {folder / "x.safetensors", folder / "x.npy", folder / "x.npz"}) {
+    save(x, name);
+    const Tensor y = load_tensor(name);
+    EXPECT_EQ(y.shape(), x.shape());
+    EXPECT_EQ(y.to_vector<float>(), x.to_vector<float>());
+  }
+  EXPECT_TRUE(load(folder / "x.safetensors").contains("tensor"));
+  save({{"a", x}, {"b", x}}, folder / "two");
+  EXPECT_THROW((void)load_tensor(folder / "two"), ValueError);
+  save({}, folder / "none");
+  EXPECT_THROW((void)load_tensor(folder / "none"), ValueError);
 }
 
 TEST(Files, NoPermission) {
