@@ -25,4 +25,10 @@ class NoGradGuard : AutoGradMode {
   [[nodiscard]] NoGradGuard() : AutoGradMode(false) {}
 };
 
+/// The same as NoGradGuard, under PyTorch's other name: what is computed in it may be used in training later.
+class InferenceMode : AutoGradMode {
+ public:
+  [[nodiscard]] InferenceMode() : AutoGradMode(false) {}
+};
+
 }  // namespace minnow

@@ -194,12 +194,27 @@ Tensor rand(const Shape& shape, const RandomOptions& options, SourceLocation whe
   return out;
 }
 
-Tensor randn(const Shape& shape, const RandomOptions& options, SourceLocation where) {
-  const CallSite site("randn", where);
+namespace {
+
+Tensor drawn_normal(double mean, double std, const Shape& shape, const RandomOptions& options) {
   const Tensor out = empty(shape, {floating(options), options.device});
   if (out.numel())
-    backend_of(out.device()).run(calls::Normal{generator_of(options).reserve(numbers_drawn(out)), out, 0, 1});
+    backend_of(out.device()).run(calls::Normal{generator_of(options).reserve(numbers_drawn(out)), out, mean, std});
   return out;
+}
+
+}  // namespace
+
+Tensor randn(const Shape& shape, const RandomOptions& options, SourceLocation where) {
+  const CallSite site("randn", where);
+  return drawn_normal(0, 1, shape, options);
+}
+
+Tensor normal(double mean, double std, const Shape& shape, const RandomOptions& options, SourceLocation where) {
+  const CallSite site("normal", where);
+  if (!(std >= 0))
+    throw ValueError(fmt::format("normal: std must be 0 or more, got {}\n0 gives the mean everywhere", std));
+  return drawn_normal(mean, std, shape, options);
 }
 
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const RandomOptions& options,

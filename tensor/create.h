@@ -138,6 +138,14 @@ template <TensorOption T>
 [[nodiscard]] Tensor randn(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return randn(shape, detail::options_of<RandomOptions>(option, where), where);
 }
+/// Normal, with a mean and a standard deviation.  ValueError for one below 0; otherwise as randn.
+[[nodiscard]] Tensor normal(double mean, double std, const Shape& shape, const RandomOptions& options = {},
+                            SourceLocation where = SourceLocation::current());
+template <TensorOption T>
+[[nodiscard]] Tensor normal(double mean, double std, const Shape& shape, const T& option,
+                            SourceLocation where = SourceLocation::current()) {
+  return normal(mean, std, shape, detail::options_of<RandomOptions>(option, where), where);
+}
 /// Integers in [low, high), of any dtype, by default int64.  ValueError unless low < high, and the dtype can hold both ends.
 [[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const RandomOptions& options = {},
                              SourceLocation where = SourceLocation::current());

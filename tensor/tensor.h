@@ -205,6 +205,9 @@ class Tensor : public detail::Methods {
     copy_out("item", &value, detail::number_type<T>(), where);
     return value;
   }
+  /// Whether the only element is not 0, for conditions: if (x.sum() > 0).  Waits for the device.  ValueError for an
+  /// undefined tensor, and for another number of elements.
+  explicit operator bool() const;
   /// The address of the first element on any device, unchecked and without waiting.  For backends.
   void* raw_data() const { return impl_->view.raw_data(); }
   /// Memory and layout, the operand of a backend's call; an undefined view for an undefined tensor.  set_data() changes

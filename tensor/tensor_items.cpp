@@ -61,6 +61,18 @@ void Tensor::require_one_element(SourceLocation where) const {
         message("the tensor does not have exactly one element", {{"self", *this}}, "index it, or reduce it first"));
 }
 
+Tensor::operator bool() const {
+  const CallSite site("if (tensor)", {});
+  if (!defined()) throw ValueError("if (tensor): the tensor is undefined\nask x.defined() first");
+  if (numel() != 1)
+    throw ValueError(message("a condition needs a tensor with exactly one element", {{"self", *this}},
+                             "reduce it: all(x), any(x); x.equal(y) compares whole tensors, x.defined() asks whether "
+                             "there is one"));
+  bool value = false;
+  copy_out("if (tensor)", &value, detail::number_type<bool>(), {});
+  return value;
+}
+
 namespace {
 
 template <class T> void convert_all(const Tensor& self, void* to) {

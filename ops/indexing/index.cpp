@@ -505,6 +505,11 @@ namespace {
 constexpr std::int64_t kSkipped = -1;
 }  // namespace
 
+Tensor concat(const std::vector<Tensor>& tensors, int dim, SourceLocation where) {
+  const CallSite site("concat", where);
+  return cat(tensors, dim, where);
+}
+
 Tensor cat(const std::vector<Tensor>& given, int dim, SourceLocation where) {
   const CallSite site("cat", where);
   const AutocastList cast(site, {kWidest, kKept}, given);

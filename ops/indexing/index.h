@@ -43,6 +43,9 @@ namespace minnow {
 /// Joins along an existing dimension; the other sizes must be equal (ShapeError).  Tensors of shape [0] are skipped.
 [[nodiscard]] Tensor cat(const std::vector<Tensor>& tensors, int dim = 0,
                          SourceLocation where = SourceLocation::current());
+/// The same as cat().
+[[nodiscard]] Tensor concat(const std::vector<Tensor>& tensors, int dim = 0,
+                            SourceLocation where = SourceLocation::current());
 /// Joins along a new dimension; all shapes must be equal (ShapeError).
 [[nodiscard]] Tensor stack(const std::vector<Tensor>& tensors, int dim = 0,
                            SourceLocation where = SourceLocation::current());

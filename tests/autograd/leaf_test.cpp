@@ -32,6 +32,19 @@ TEST(Record, TheHistoryOfANonLeafInputStays) {
   EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{8, 8}));
 }
 
+TEST(InferenceMode, RecordsNothingAndItsResultsCanBeTrainedLater) {
+  Tensor x = ones({2}).requires_grad_(), y;
+  {
+    const InferenceMode inference;
+    y = x * 2;
+    EXPECT_FALSE(is_grad_enabled());
+  }
+  EXPECT_TRUE(is_grad_enabled());
+  EXPECT_FALSE(y.requires_grad());
+  (x * y).sum().backward();
+  EXPECT_TRUE(x.grad().equal(y));
+}
+
 TEST(Backward, MovedLeafErrorHasTheLineOfTheCall) {
   nn::Linear layer(2, 2);
   const Tensor loss = sum(layer(ones({1, 2})));

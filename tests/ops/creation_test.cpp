@@ -62,8 +62,12 @@ OpCases random_numbers() {
                          [](Options o) {
                            return rand({7, 5}, {*o.dtype, o.device});
                          }),
-                creation("randn", "randn", [](Options o) {
-                  return randn({7, 5}, {*o.dtype, o.device});
+                creation("randn", "randn",
+                         [](Options o) {
+                           return randn({7, 5}, {*o.dtype, o.device});
+                         }),
+                creation("normal", "normal", [](Options o) {
+                  return normal(2, 0.5, {7, 5}, {*o.dtype, o.device});
                 })};
   for (OpCase& c : cases) c.dtypes = floating_point_dtypes();
   const auto integers = [](Options o) { return RandomOptions{DType::int64, o.device}; };

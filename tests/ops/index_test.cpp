@@ -132,6 +132,8 @@ OpCases parts_and_joins() {
           }),
           pair, "cat/twice"),
       row("cat", "promoted", one([](const Tensors& x) { return cat(x, 0); }), pair, "cat/promoted"),
+      row("concat", "1", one([](const Tensors& x) { return concat(x, 1); }),
+          {{values({2, 3}), values({2, 1})}, {values({2, 3}), values({2, 0})}}, "cat"),
       row("stack", "1", one([](const Tensors& x) { return stack(x, 1); }), pair, "stack"),
       row("stack", "-1", one([](const Tensors& x) { return stack(x, -1); }), {{values({}), values({})}, pair[0]},
           "stack/-1")};

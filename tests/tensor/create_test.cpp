@@ -65,6 +65,30 @@ TEST_P(CreateOn, RandomNumbersAreThoseOfTheCpu) {
             randperm(99, {DType::int64, {}, &b}).to_vector<std::int64_t>());
 }
 
+TEST_P(CreateOn, NormalScalesTheNumbersOfRandn) {
+  RandomGenerator a(3), b(3);
+  const auto plain = randn({999}, {DType::float64, device(), &a}).to_vector<double>();
+  const auto scaled = normal(2, 0.5, {999}, {DType::float64, device(), &b}).to_vector<double>();
+  for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(scaled[i], 2 + 0.5 * plain[i], 1e-12);
+  EXPECT_EQ(normal(3, 0, {2}, device()).to_vector<double>(), (Doubles{3, 3}));
+  EXPECT_EQ(normal(0, 1, {0}, float64).dtype(), float64);
+  EXPECT_THROW((void)normal(0, -1, {2}), ValueError);
+  EXPECT_THROW((void)normal(0, 1, {2}, int64), DTypeError);
+}
+
+TEST_P(CreateOn, OneElementIsACondition) {
+  const auto holds = [&](const Tensor& x) { return x.to(device()) ? true : false; };
+  EXPECT_TRUE(holds(tensor(0.5)));
+  EXPECT_TRUE(holds(tensor({{-1}})));
+  EXPECT_TRUE(holds(tensor({true})));
+  EXPECT_FALSE(holds(tensor(0)));
+  EXPECT_FALSE(holds(tensor({-0.0})));
+  EXPECT_EQ(!tensor(0), true);
+  static_assert(!std::is_convertible_v<Tensor, bool>, "only conditions take a tensor");
+  for (const Shape& shape : {Shape{2}, Shape{0}, Shape{1, 3}}) EXPECT_THROW((void)holds(zeros(shape)), ValueError);
+  EXPECT_THROW((void)static_cast<bool>(Tensor()), ValueError);
+}
+
 TEST_P(CreateOn, ViewsShareStorage) {
   const Tensor x = arange(24, {{}, device()}).view({2, 3, 4});
   EXPECT_EQ(x(1, all, slice(1, 3)).to_vector<double>(), (Doubles{13, 14, 17, 18, 21, 22}));
