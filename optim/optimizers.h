@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <concepts>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -13,6 +14,16 @@
 #include <minnow/tensor/kernels/update.h>
 
 namespace minnow::optim {
+
+namespace detail {
+
+/// A module, which this part does not know.
+template <class M>
+concept HasParameters = !std::derived_from<M, Optimizer> && requires(const M& m) {
+  { m.parameters() } -> std::same_as<std::vector<Tensor>>;
+};
+
+}  // namespace detail
 
 /// The optimizer of a rule.  The optimizers and their options are declared beside their rules: SGD, Adam and so on are
 /// in tensor/kernels/rules/.
@@ -33,6 +44,16 @@ template <class Rule> class RuleOptimizer : public Optimizer {
   requires std::is_arithmetic_v<Number> RuleOptimizer(const std::vector<Tensor>& params, Number lr,
                                                       SourceLocation where = SourceLocation::current())
       : RuleOptimizer(params, with_lr(static_cast<double>(lr)), where) {}
+
+  /// Of a module: does not compile, and says what to write.
+  template <detail::HasParameters M>
+  explicit RuleOptimizer(const M& net, const Options& options = {}) : RuleOptimizer(net.parameters(), options) {
+    static_assert(!sizeof(M), "an optimizer takes the parameters of a module: net.parameters()");
+  }
+  template <detail::HasParameters M, class Number>
+  requires std::is_arithmetic_v<Number> RuleOptimizer(const M& net, Number lr) : RuleOptimizer(net.parameters(), lr) {
+    static_assert(!sizeof(M), "an optimizer takes the parameters of a module: net.parameters()");
+  }
 
   /// With options by name and parameter: `options_of(name, parameter)` gives them, and parameters whose options are equal
   /// are a group, in the order of their first parameters.  No decay for biases and norms:

@@ -62,6 +62,13 @@ Device::Device(std::string_view text, SourceLocation where) {
          (digits.size() == 1 || digits[0] != '0') && digits[0] != '-' && (type_ != DeviceType::cpu || index_ == 0);
   }
   if (ok) return;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (text != name_of(dtype)) continue;
+    throw DeviceError("Device: '" + std::string(text) + "' is a dtype, not a device\nwrite it without quotes: " +
+                          (dtype == DType::bool_ ? "bool_" : std::string(text)),
+                      where);
+  }
   throw DeviceError("Device: invalid device string '" + std::string(text) + "'\n  expected " + device_strings() +
                         "\nthis machine has: " + available_devices(),
                     where);

@@ -1,6 +1,10 @@
 #pragma once
 // All of minnow that is for users.
 
+#if __cplusplus < 202002L
+#error minnow needs C++20: compile with -std=c++20 or later
+#else  // without the includes, whose messages would hide this one
+
 #define MINNOW_VERSION "0.1.0"
 
 #include <minnow/tensor/create.h>
@@ -143,3 +147,5 @@
 
 #include <minnow/training/checkpoint.h>
 #include <minnow/training/interrupt.h>
+
+#endif

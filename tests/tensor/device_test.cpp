@@ -53,6 +53,11 @@ TEST(DeviceString, RefusesOtherTextAndListsTheDevices) {
   EXPECT_THROW(Device(std::string_view("cpu\0x", 5)), DeviceError);
 }
 
+TEST(DeviceString, OfADtypeSaysHowItIsWritten) {
+  EXPECT_TRUE(has(error_of<DeviceError>([] { Device("float64"); }), "write it without quotes: float64"));
+  EXPECT_TRUE(has(error_of<DeviceError>([] { Device("bool"); }), "write it without quotes: bool_"));
+}
+
 TEST(Device, MissingDeviceSaysWhatIsMissing) {
   const sim::ScopedOptions options({.devices = 2});
   EXPECT_TRUE(has(available_devices(), "cpu")) << available_devices();
