@@ -111,6 +111,7 @@
 #include <minnow/nn/module/parameter_vector.h>
 #include <minnow/nn/module/parametrizations.h>
 #include <minnow/nn/module/quantize.h>
+#include <minnow/nn/module/replace.h>
 #include <minnow/nn/module/save.h>
 #include <minnow/nn/module/summary.h>
 #include <minnow/nn/recurrent/packed_sequence.h>

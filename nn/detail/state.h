@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -54,6 +55,9 @@ struct State {
   bool training = true;
   /// The children are not members of the module's class (Sequential).
   bool container = false;
+  /// The objects that share this state, for replace(): members, copies that parents hold, the user's.
+  std::vector<Module*> handles;
+  std::mutex handles_mutex;
   /// It is a child of some module.
   bool registered = false;
   /// The names of its parents and of this module: "encoder.fc1".

@@ -16,12 +16,12 @@ void ModuleList::push_back(const AnyModule& module, SourceLocation where) {
 }
 
 void ModuleList::push_back(Named module, SourceLocation where) {
-  detail::Child child = module.module.child_;
-  child.name = std::move(module.name);
-  register_child(std::move(child), where);
+  register_child(module.module.named(std::move(module.name)), where);
 }
 
-Module& ModuleList::at(std::int64_t i, SourceLocation where) const {
+Module& ModuleList::at(std::int64_t i, SourceLocation where) const { return *child_at(i, where).module; }
+
+const detail::Child& ModuleList::child_at(std::int64_t i, SourceLocation where) const {
   const std::int64_t n = size();
   if (i < -n || i >= n)
     throw IndexError(describe() + ": index " + std::to_string(i) + " is out of range, it holds " + std::to_string(n) +
@@ -29,7 +29,11 @@ Module& ModuleList::at(std::int64_t i, SourceLocation where) const {
                          (n ? "\nindices go from " + std::to_string(-n) + " to " + std::to_string(n - 1)
                             : "\nadd modules by push_back()"),
                      where);
-  return *children()[static_cast<std::size_t>(i < 0 ? i + n : i)].module;
+  return children()[static_cast<std::size_t>(i < 0 ? i + n : i)];
+}
+
+void ModuleList::replace(std::int64_t i, const AnyModule& module, SourceLocation where) {
+  replace_child(module.named(child_at(i, where).name), where);
 }
 
 namespace {
@@ -68,13 +72,20 @@ Module& ModuleList::at(std::string_view name, SourceLocation where) const {
   return *find(*this, children(), name, describe(), where).module;
 }
 
+void ModuleList::replace(std::string_view name, const AnyModule& module, SourceLocation where) {
+  (void)at(name, where);  // IndexError
+  replace_child(module.named(std::string(name)), where);
+}
+
 ModuleDict::ModuleDict(std::initializer_list<Named> modules, SourceLocation where) : ModuleDict() {
   for (const Named& named : modules) insert(named.name, named.module, where);
 }
 void ModuleDict::insert(std::string name, const AnyModule& module, SourceLocation where) {
-  detail::Child child = module.child_;
-  child.name = std::move(name);
-  register_child(std::move(child), where);
+  register_child(module.named(std::move(name)), where);
+}
+void ModuleDict::replace(std::string_view name, const AnyModule& module, SourceLocation where) {
+  (void)at(name, where);  // IndexError
+  replace_child(module.named(std::string(name)), where);
 }
 bool ModuleDict::contains(std::string_view name) const { return has(*this, children(), name); }
 std::vector<std::string> ModuleDict::keys() const { return names_of(children()); }

@@ -36,6 +36,9 @@ class AnyModule {
  private:
   friend class ModuleDict;
   friend class ModuleList;
+  /// As a child of this name.
+  detail::Child named(std::string name) const { return {std::move(name), child_.module, child_.copy}; }
+
   detail::Child child_;
 };
 
@@ -63,6 +66,11 @@ class ModuleList : public Module {
   void push_back(const AnyModule& module, SourceLocation where = SourceLocation::current());
   /// Adds a module under a name.
   void push_back(Named module, SourceLocation where = SourceLocation::current());
+
+  /// Puts a module of any type in the place of the one at an index, or of a name, which it keeps.  Handles of the former
+  /// module stay theirs; references to it end.  IndexError; ValueError if the module contains this.
+  void replace(std::int64_t i, const AnyModule& module, SourceLocation where = SourceLocation::current());
+  void replace(std::string_view name, const AnyModule& module, SourceLocation where = SourceLocation::current());
 
   std::int64_t size() const { return static_cast<std::int64_t>(children().size()); }
   bool empty() const { return children().empty(); }
@@ -104,6 +112,9 @@ class ModuleList : public Module {
   Iterator end() const { return Iterator(children().end()); }
 
   std::string describe() const override { return "ModuleList"; }
+
+ private:
+  const detail::Child& child_at(std::int64_t i, SourceLocation where) const;
 };
 
 /// Modules by name.  It has no forward(): call its modules.
@@ -117,6 +128,8 @@ class ModuleDict : public Module {
 
   /// ValueError for a name that is empty, has a dot or is in use.
   void insert(std::string name, const AnyModule& module, SourceLocation where = SourceLocation::current());
+  /// Puts a module of any type in the place of the one of a name, as ModuleList::replace().
+  void replace(std::string_view name, const AnyModule& module, SourceLocation where = SourceLocation::current());
   std::int64_t size() const { return static_cast<std::int64_t>(children().size()); }
   bool empty() const { return children().empty(); }
   bool contains(std::string_view name) const;

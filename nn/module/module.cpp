@@ -5,6 +5,7 @@
 #include <typeinfo>
 #include <minnow/nn/detail/access.h>
 #include <minnow/nn/detail/cloning.h>
+#include <minnow/nn/module/replace.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 
@@ -63,6 +64,11 @@ void note_place(State& state, const std::string& name, std::size_t place) {
   note(state.parameters), note(state.buffers), note(state.children);
 }
 
+void add_handle(State& state, Module* handle) {
+  const std::lock_guard lock(state.handles_mutex);
+  state.handles.push_back(handle);
+}
+
 bool reaches(const State& from, const State& target) {
   if (&from == &target) return true;
   return std::any_of(from.children.begin(), from.children.end(),
@@ -71,8 +77,14 @@ bool reaches(const State& from, const State& target) {
 
 }  // namespace
 
-Module::Module() : state_(std::make_shared<State>()) {}
-Module::Module(const Module& other) : state_(detail::shared_or_cloned(other.state_)) {}
+Module::Module() : state_(std::make_shared<State>()) { add_handle(*state_, this); }
+Module::Module(const Module& other) : state_(detail::shared_or_cloned(other.state_)) { add_handle(*state_, this); }
+Module::~Module() {
+  const std::lock_guard lock(state_->handles_mutex);
+  const auto own = std::find(state_->handles.rbegin(), state_->handles.rend(), this);
+  *own = state_->handles.back();
+  state_->handles.pop_back();
+}
 
 template <class... T> Tensor Module::call(SourceLocation where, const T&... x) const {
   const detail::Call call(*this, where);
@@ -175,6 +187,47 @@ void Module::register_child(Child child, SourceLocation where) {
     state_->places.clear();
     throw;
   }
+}
+
+void Module::replace_child(Child child, SourceLocation where) {
+  const Child* old = state_->find(state_->children, child.name);
+  State& added = Access::state(*child.module);
+  if (reaches(added, *state_))
+    throw ValueError("replace: the new '" + child.name + "' contains the module whose child it would be\n  module  " +
+                         describe() + "\ngive another module",
+                     where);
+  name_tree(*state_, added, join(state_->path, child.name));
+  added.registered = true;
+  state_->children[static_cast<std::size_t>(old - state_->children.data())] = std::move(child);
+}
+
+detail::Handles detail::handles_to_replace(const Module& layer, const Module& with, const std::type_info& type,
+                                           SourceLocation where) {
+  Handles handles{Access::shared(layer), {}};
+  State &old = *handles.state, &added = Access::state(with);
+  const auto fail = [&](const std::string& what, const std::string& hint) {
+    throw ValueError(
+        "replace: " + what + "\n  layer  " + layer.describe() + "\n  with   " + with.describe() + "\n" + hint, where);
+  };
+  if (&old == &added) return handles;
+  if (reaches(added, old)) fail("the new layer contains the former one", "make it of other modules, or of clones");
+  {
+    const std::lock_guard lock(old.handles_mutex);
+    handles.list = old.handles;
+  }
+  for (const Module* handle : handles.list)
+    if (typeid(*handle) != type || typeid(with) != type)
+      fail("the layer must be replaced by one of its own type",
+           "pass it by a reference of its type, not of a base class");
+  {
+    const std::lock_guard lock(added.handles_mutex);
+    added.handles.reserve(added.handles.size() + 2 * handles.list.size());  // replace() cannot fail halfway
+  }
+  if (old.registered && !added.registered) {
+    name_tree(added, added, old.path);
+    added.registered = true;
+  }
+  return handles;
 }
 
 namespace {

@@ -118,15 +118,16 @@ concept FewTensors = sizeof...(A) >= 1 && sizeof...(A) <= 4 && (std::convertible
 ///
 /// Members are registered by their initializers; the names are the keys of the state dict ("hidden.weight").  A module
 /// is a handle, like a shared pointer: copies share everything that is registered; clone() (nn/module/clone.h) makes a deep
-/// copy.  Modules are not assignable.  A `const Net&` can be called, listed and saved: const is about the handle, not
-/// about what it refers to.
+/// copy.  Modules are not assignable; nn::replace(net.fc, nn::Linear(512, 4)) replaces a layer (nn/module/replace.h).  A
+/// `const Net&` can be called, listed and saved: const is about the handle, not about what it refers to.
 /// Thread-safety: several threads may call a module at once, as long as none changes it.  to(), train(),
 /// load_state_dict(), hooks and steps of an optimizer change it; the caller orders these.
 class Module {
  public:
-  virtual ~Module() = default;
+  virtual ~Module();
   // Register in the initializer of the member:  nn::Linear fc = child("fc", nn::Linear(3, 4));
-  Module& operator=(const Module&) = delete;  // see the line above
+  // Replace a layer later:  nn::replace(net.fc, nn::Linear(3, 5));
+  Module& operator=(const Module&) = delete;  // see the lines above
 
   /// Calls forward(), then the hooks.  Errors of the layers that forward() calls name the line of this call.
   Tensor operator()(const In& x) const;
@@ -285,6 +286,8 @@ class Module {
     return value;
   }
   void register_child(detail::Child child, SourceLocation where);
+  /// Puts a module in the place of the child of its name.
+  void replace_child(detail::Child child, SourceLocation where);
 
   /// Says that children are not members of the class (Sequential, ModuleList).
   void hold_children() { state_->container = true; }
