@@ -270,6 +270,9 @@ Tensor checked_move(const char* op, const Tensor& image, const AffineOptions& op
     check_number(op, "translate", options.translate[static_cast<std::size_t>(i)], -kLarge, kLarge, where);
     check_number(op, "shear", options.shear[static_cast<std::size_t>(i)], -89, 89, where);
   }
+  if (options.interpolation != Interpolation::nearest && options.interpolation != Interpolation::bilinear)
+    throw ValueError(std::string(op) + ": images are moved by Interpolation::nearest or bilinear\nchoose one of them",
+                     where);
   const Planes in = planes_of(op, image, where);
   check_number(op, "fill", options.fill, in.bytes ? 0 : -kLarge, in.bytes ? 255 : kLarge, where);
   return move(in, options, where);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 #include <minnow/data/transform.h>
+#include <minnow/ops/convolution/resample.h>
 
 namespace minnow::vision {
 
@@ -16,7 +17,8 @@ namespace minnow::vision {
 // those of the sample: the number of workers changes nothing.  Formulas are those of torchvision.transforms.v2; a lambda
 // may stand for any of them.
 
-enum class Interpolation : std::uint8_t { nearest, bilinear };
+/// That of interpolate(); the functions here take nearest and bilinear (ValueError for others).
+using minnow::Interpolation;
 
 /// A move of the image about its centre, as torchvision's affine().
 struct AffineOptions {

@@ -17,7 +17,6 @@ using data::Random;
 using test::Book;
 using test::error_of;
 using test::has;
-using vision::Interpolation;
 
 class Torchvision : public ::testing::Test {
  protected:
@@ -218,6 +217,8 @@ TEST(ImageTransforms, RefuseWhatIsNoImage) {
   EXPECT_THROW(vision::affine(x, {.scale = 0}), ValueError);
   EXPECT_THROW(vision::affine(x, {.degrees = std::nan("")}), ValueError);
   EXPECT_THROW(vision::rotate(x.to(uint8), 3, Interpolation::nearest, 256), ValueError);
+  EXPECT_THROW(vision::rotate(x, 3, Interpolation::bicubic), ValueError);
+  static_assert(std::is_same_v<vision::Interpolation, minnow::Interpolation>, "interpolate() and affine() take one");
   EXPECT_THROW(vision::RandomVerticalFlip{1.5}(x, random), ValueError);
   EXPECT_THROW(vision::RandomErasing({.scale = {0.5, 0.2}})(x, random), ValueError);
   EXPECT_THROW(vision::RandomResizedCrop({.ratio = {0, 1}})(x, random), ValueError);
