@@ -16,8 +16,15 @@
 
 namespace minnow::data {
 
-/// Batches of a dataset: `for (auto& [images, labels] : loader)`; each loop is one epoch.  A batch has the sample's
-/// type where all its fields are tensors, else it is a tuple of tensors; each field is [batch, ...].
+/// Batches of a dataset: `for (auto& [images, labels] : loader)`; each loop is one epoch.  Each field is [batch, ...].  A
+/// batch has the sample's type where all its fields are tensors, else it is a tuple of tensors; or the type that the sample
+/// says, so that fields keep their names beside a number:
+///
+///     struct Pair {
+///       Tensor a, b;
+///       std::int64_t label;
+///       struct Batch { Tensor a, b, label; };
+///     };
 ///
 /// Order and augmentation depend on (seed, epoch, sample) alone: batches are equal, bit by bit, for any number of
 /// workers.  Random operations that a dataset calls without a generator draw from one of the batch.  With a device, batches are copied there from pinned memory while the step before computes.  A batch may be

@@ -105,12 +105,26 @@ template <class Tuple, std::size_t... I> constexpr bool all_tensors(std::index_s
 template <std::size_t> using TensorAt = Tensor;
 template <std::size_t... I> std::tuple<TensorAt<I>...> tensor_tuple(std::index_sequence<I...>);
 
-/// The batch type of a sample type: the same type where all fields are tensors, else a tuple of tensors.  A Tensor for
-/// types derived from it (a Selection).
+template <class Sample> struct BatchType {
+  using type = std::conditional_t<all_tensors<Fields<Sample>>(std::make_index_sequence<kFieldCount<Sample>>()), Sample,
+                                  decltype(tensor_tuple(std::make_index_sequence<kFieldCount<Sample>>()))>;
+};
 template <class Sample>
-using BatchOf = std::conditional_t<
-    std::is_base_of_v<Tensor, Sample>, Tensor,
-    std::conditional_t<all_tensors<Fields<Sample>>(std::make_index_sequence<kFieldCount<Sample>>()), Sample,
-                       decltype(tensor_tuple(std::make_index_sequence<kFieldCount<Sample>>()))>>;
+requires std::is_base_of_v<Tensor, Sample>  // a Selection
+struct BatchType<Sample> {
+  using type = Tensor;
+};
+template <class Sample>
+requires requires { typename Sample::Batch; }
+struct BatchType<Sample> {
+  using type = typename Sample::Batch;
+  static_assert(kFieldCount<type> == kFieldCount<Sample> &&
+                    all_tensors<Fields<type>>(std::make_index_sequence<kFieldCount<type>>()),
+                "the Batch of a sample has a Tensor for each field of the sample");
+};
+
+/// The batch type of a sample type: the Batch that it names, the same type where all fields are tensors, else a tuple of
+/// tensors.
+template <class Sample> using BatchOf = typename BatchType<Sample>::type;
 
 }  // namespace minnow::data::detail

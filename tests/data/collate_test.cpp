@@ -28,6 +28,27 @@ struct Words {
   }
 };
 
+struct NamedPairs {
+  struct Pair {
+    Tensor a, b;
+    std::int64_t label;
+    struct Batch {
+      Tensor a, b, label;
+    };
+  };
+  std::int64_t size() const { return 4; }
+  Pair get(std::int64_t i) const { return {full({2}, i), full({3}, -i), i}; }
+};
+
+TEST(Collate, ASampleWithANumberNamesTheFieldsOfItsBatch) {
+  data::DataLoader loader(NamedPairs(), {.batch_size = 4});
+  for (const auto& batch : loader) {
+    EXPECT_EQ(batch.a.shape(), (Shape{4, 2}));
+    EXPECT_EQ(batch.b.shape(), (Shape{4, 3}));
+    EXPECT_TRUE(batch.label.equal(arange(4)));
+  }
+}
+
 TEST(Collate, PadsToTheLongestOfABatch) {
   for (const bool left : {false, true})
     for (const char* device : {"cpu", "sim:0"})
