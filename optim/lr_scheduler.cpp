@@ -9,6 +9,7 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/runtime/capture_rules.h>
+#include <minnow/tensor/runtime/warning.h>
 
 namespace minnow::optim {
 namespace {
@@ -333,6 +334,11 @@ LRScheduler::LRScheduler(Optimizer& optimizer, LRFunction function, SourceLocati
 void LRScheduler::step(SourceLocation where) {
   refuse_captures("LRScheduler::step", where);
   apply(steps_ + 1, where);
+  if (steps_ == 1 && !optimizer_->has_stepped_)
+    minnow::detail::warn_once(std::string("LRScheduler::step: the ") + optimizer_->name() +
+                                  " has not made a step, so that the first rate of the schedule is not used: call the "
+                                  "optimizer's step() before",
+                              where);
 }
 
 void LRScheduler::set_steps(std::int64_t steps, SourceLocation where) {

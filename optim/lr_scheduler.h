@@ -124,7 +124,7 @@ struct SequentialLROptions {
 LRFunction lr_by_group(std::vector<LRFunction> functions, SourceLocation where = SourceLocation::current());
 
 /// Sets the learning rates of an optimizer's groups: those of step 0 when it is made, the next ones at each step().
-/// Call step() after the optimizer's.  Does not touch groups that are added later.  The optimizer must outlive it.
+/// Call step() after the optimizer's (a warning otherwise).  Does not touch groups that are added later.  The optimizer must outlive it.
 /// Without an optimizer, as in StepLR({.step_size = 30}), it is a schedule for SequentialLR, ChainedScheduler and
 /// lr_by_group.
 class LRScheduler {

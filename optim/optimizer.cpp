@@ -58,6 +58,11 @@ void Optimizer::step_unless(std::span<const Tensor> found_inf, SourceLocation wh
     }
     if (minnow::detail::has_late_warnings())
       minnow::detail::give_late_warnings([this](const void* tensor_id) { return updates(tensor_id); });
+    if (pending_.empty())
+      minnow::detail::warn_once(
+          op + ": none of the optimizer's parameters has a gradient, so that nothing changes: call "
+               "backward() before, of a loss that depends on them",
+          CallSite::where());
     items_.reserve(pending_.size());  // the last allocation: from here on parameters change
     for (std::size_t i = 0; i < pending_.size(); ++i)
       if (!pending_[i].done) run(i);
@@ -68,6 +73,7 @@ void Optimizer::step_unless(std::span<const Tensor> found_inf, SourceLocation wh
     throw;
   }
   finish_step();
+  has_stepped_ = true;
 }
 
 const Tensor& Optimizer::found_inf_on(Device device) const {

@@ -16,6 +16,7 @@
 namespace minnow::optim {
 
 class GradScaler;
+class LRScheduler;
 
 namespace detail {
 
@@ -74,7 +75,7 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Updates all parameters that have a gradient.  DeviceError, DTypeError or ShapeError for a gradient that does not
+  /// Updates all parameters that have a gradient; warns, once for each line, if none has.  DeviceError, DTypeError or ShapeError for a gradient that does not
   /// fit its parameter, ValueError for options out of range; no parameter has changed then, nor when memory runs out.
   void step(SourceLocation where = SourceLocation::current());
   /// Calls closure, which computes the loss and calls backward, then steps.  Returns the loss.
@@ -155,6 +156,7 @@ class Optimizer {
 
  private:
   friend class GradScaler;
+  friend class LRScheduler;
   friend class detail::CapturedUpdate;
   using Constants = std::array<double, kMaxConstants>;
   /// The rows of a parameter with a sparse gradient, and of its state, which are updated in its place and written back.
@@ -215,6 +217,7 @@ class Optimizer {
   const RuleFacts rule_;
   const std::int64_t serial_;  // no other optimizer of this process has it
   std::vector<std::vector<Slot>> groups_;
+  bool has_stepped_ = false;  // or its state was loaded
   std::int64_t changes_ = 0;  // counts added groups and loaded states, after which captured steps are out of date
   // Members, so that steps do not allocate.
   std::vector<Pending> pending_;

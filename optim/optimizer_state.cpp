@@ -146,6 +146,7 @@ void Optimizer::load_state_dict(const StateDict& values, SourceLocation where) {
   // From here on nothing allocates or fails.  The slots keep their addresses, which captured steps use.
   for (std::size_t g = 0; g < groups_.size(); ++g) std::move(loaded[g].begin(), loaded[g].end(), groups_[g].begin());
   ++changes_;
+  has_stepped_ = true;
   rollback.keep();
 }
 

@@ -51,6 +51,18 @@ void warn(const std::string& text) noexcept {
 
 namespace detail {
 
+void warn_once(const std::string& text, SourceLocation where) noexcept {
+  try {
+    const std::string whole = text + "  (" + where.file + ":" + std::to_string(where.line) + ")";
+    {
+      const std::lock_guard lock(late().mutex);
+      if (!late().given.insert(whole).second) return;
+    }
+    warn(whole);
+  } catch (...) {  // as in warn()
+  }
+}
+
 void warn_later(const std::string& text, std::vector<const void*> tensor_ids) {
   const std::lock_guard lock(late().mutex);
   if (!late().given.insert(text).second) return;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <vector>
+#include <minnow/tensor/source_location.h>
 
 namespace minnow {
 
@@ -18,6 +19,8 @@ void warn(const std::string& text) noexcept;
 
 namespace detail {
 
+/// Gives a warning that ends with its place, each text once per process.
+void warn_once(const std::string& text, SourceLocation where) noexcept;
 /// Keeps a warning about tensors that may be missing in training, until that is known.  Each text is kept once per
 /// process.
 void warn_later(const std::string& text, std::vector<const void*> tensor_ids);
