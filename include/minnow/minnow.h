@@ -81,6 +81,7 @@
 #include <minnow/ops/reductions/scan.h>
 #include <minnow/ops/reductions/statistics.h>
 #include <minnow/ops/shape/rearrange.h>
+#include <minnow/ops/signal.h>
 
 #include <minnow/nn/attention/transformer.h>
 #include <minnow/nn/layers/activation.h>

@@ -8,6 +8,7 @@ import make_modules
 import make_ops
 import make_order
 import make_quantized
+import make_signal
 import make_spatial
 import make_training
 import torch
@@ -24,3 +25,4 @@ if __name__ == "__main__":
     make_combined.main()
     make_distributions.main()
     make_quantized.main()
+    make_signal.main()
