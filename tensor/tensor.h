@@ -33,7 +33,7 @@ class Selection;
 
 struct ToOptions {
   /// Return before the copy is done: from pinned memory to a device, or from a device to the host (the first read of
-  /// the result on the host waits).
+  /// the result on the host waits).  Pinned memory must not be written before its copy is done: synchronize().
   bool non_blocking = false;
   /// Copy even if device and dtype stay the same.
   bool copy = false;

@@ -65,6 +65,18 @@ TEST(Replace, ByPathAndMoreThanOnce) {
   EXPECT_TRUE(whole.net.head.fc.weight.grad().defined());
 }
 
+TEST(Replace, OrTheHeadIsLeftOutOfTheWeights) {
+  struct Net : nn::Module {
+    nn::Linear body = child("body", nn::Linear(2, 2)), fc;
+    explicit Net(std::int64_t classes) : fc(child("fc", nn::Linear(2, classes))) {}
+  } old(3), net(5);
+  StateDict weights = old.state_dict();
+  EXPECT_THROW(net.load_state_dict(weights, {.strict = false}), ValueError);
+  weights.erase("fc.weight"), weights.erase("fc.bias");
+  EXPECT_EQ(net.load_state_dict(weights, {.strict = false}).missing.size(), 2U);
+  EXPECT_TRUE(net.body.weight.equal(old.body.weight));
+}
+
 TEST(Replace, InContainersByAnyModule) {
   struct Net : nn::Module {
     nn::Sequential layers = child("layers", nn::Sequential{{"fc", nn::Linear(4, 3)}, {"act", nn::ReLU()}});
