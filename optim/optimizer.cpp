@@ -31,11 +31,11 @@ Tensor empty_as(const Tensor& param, SourceLocation where) {
   return empty_strided_like(param.shape(), param.strides(), param.dtype(), param.device(), where);
 }
 
-std::atomic<std::int64_t> made{0};
+std::atomic<std::int64_t> last_serial{0};
 
 }  // namespace
 
-Optimizer::Optimizer(const RuleFacts& rule) : rule_(rule), serial_(++made) {}
+Optimizer::Optimizer(const RuleFacts& rule) : rule_(rule), serial_(++last_serial) {}
 
 void Optimizer::zero_grad() {
   for (const auto& group : groups_)

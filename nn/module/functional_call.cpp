@@ -17,10 +17,10 @@ struct Substitution::Former {
 namespace {
 
 /// Every parameter and buffer with each of its names.
-void collect(const State& state, const std::string& path, std::unordered_map<std::string, Tensor>& out) {
-  for (const Entry& entry : state.parameters) out.emplace(join(path, entry.name), entry.tensor);
-  for (const Entry& entry : state.buffers) out.emplace(join(path, entry.name), entry.tensor);
-  for (const Child& child : state.children) collect(Access::state(*child.module), join(path, child.name), out);
+void add_named(const State& module, const std::string& path, std::unordered_map<std::string, Tensor>& out) {
+  for (const Entry& entry : module.parameters) out.emplace(join(path, entry.name), entry.tensor);
+  for (const Entry& entry : module.buffers) out.emplace(join(path, entry.name), entry.tensor);
+  for (const Child& child : module.children) add_named(Access::state(*child.module), join(path, child.name), out);
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ void collect(const State& state, const std::string& path, std::unordered_map<std
 Substitution::Substitution(const Module& module, const NamedWeights& weights) {
   const char* op = "functional_call";
   std::unordered_map<std::string, Tensor> own;
-  collect(Access::state(module), "", own);
+  add_named(Access::state(module), "", own);
   std::vector<Former> formers;
   std::vector<Former> values;  // handles of their own: a value may be another tensor of the module
   for (const auto& [name, value] : weights.items) {
