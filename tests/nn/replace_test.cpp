@@ -30,7 +30,7 @@ TEST(Replace, EveryHandleHasTheNewLayer) {
   Whole whole;
   const nn::Linear copy = whole.net.head.fc;
   const nn::Sequential sequential(whole.net, nn::ReLU());
-  const std::string name = copy.weight.name();
+  const std::string path = copy.weight.name();
   nn::Linear with(4, 7);
   nn::replace(whole.net.head.fc, with);
 
@@ -39,7 +39,7 @@ TEST(Replace, EveryHandleHasTheNewLayer) {
   EXPECT_TRUE(copy.weight.is_same(with.weight));
   EXPECT_TRUE(whole.parameters()[0].is_same(with.weight));
   EXPECT_EQ(whole.state_dict().at("net.head.fc.bias").shape(), (Shape{7}));
-  EXPECT_EQ(with.weight.name(), name);
+  EXPECT_EQ(with.weight.name(), path);
   for (const auto& [name, module] : whole.named_modules())
     EXPECT_EQ(module(ones({1, 4})).shape(), (Shape{1, 7})) << name;
   whole.to(float64);
