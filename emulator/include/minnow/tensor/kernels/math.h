@@ -69,8 +69,8 @@ MINNOW_HD float digamma(float x) { return emulator::perturbed(exact_math::digamm
 MINNOW_HD double digamma(double x) { return emulator::perturbed(exact_math::digamma(x)); }
 MINNOW_HD float trigamma(float x) { return emulator::perturbed(exact_math::trigamma(x)); }
 MINNOW_HD double trigamma(double x) { return emulator::perturbed(exact_math::trigamma(x)); }
-MINNOW_HD float tetragamma(float x) { return emulator::perturbed(exact_math::tetragamma(x)); }
-MINNOW_HD double tetragamma(double x) { return emulator::perturbed(exact_math::tetragamma(x)); }
+MINNOW_HD float polygamma(int n, float x) { return emulator::perturbed(exact_math::polygamma(n, x)); }
+MINNOW_HD double polygamma(int n, double x) { return emulator::perturbed(exact_math::polygamma(n, x)); }
 MINNOW_HD float atan2(float y, float x) { return emulator::perturbed(exact_math::atan2(y, x)); }
 MINNOW_HD double atan2(double y, double x) { return emulator::perturbed(exact_math::atan2(y, x)); }
 MINNOW_HD float pow(float x, float y) { return emulator::perturbed(exact_math::pow(x, y)); }
