@@ -4,8 +4,8 @@
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/ops/elementwise/arithmetic.h>
-#include <minnow/ops/reductions/reduce.h>
 #include <minnow/ops/indexing/index.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>

@@ -165,8 +165,8 @@ bool gradcheck(const TensorFunction& function, const std::vector<Tensor>& inputs
   return true;
 }
 
-bool gradgradcheck(const TensorFunction& function, const std::vector<Tensor>& inputs,
-                   const GradcheckOptions& options, SourceLocation where) {
+bool gradgradcheck(const TensorFunction& function, const std::vector<Tensor>& inputs, const GradcheckOptions& options,
+                   SourceLocation where) {
   const CallSite site("gradgradcheck", where);
   require_double(function, inputs);
   const TensorFunction gradients = [&](const std::vector<Tensor>& in) {

@@ -15,8 +15,8 @@ struct GradcheckOptions {
 /// gradient; the output is weighted by fixed random numbers, so that each of its elements counts.  Inputs must be
 /// float64 and may be views (an input that is not contiguous stays so); the function must be deterministic.
 /// Returns true, or throws AutogradError that names the input, the element and both values.
-bool gradcheck(const TensorFunction& function, const std::vector<Tensor>& inputs,
-               const GradcheckOptions& options = {}, SourceLocation where = SourceLocation::current());
+bool gradcheck(const TensorFunction& function, const std::vector<Tensor>& inputs, const GradcheckOptions& options = {},
+               SourceLocation where = SourceLocation::current());
 
 /// The same for the second derivatives: checks the gradient of `function`, computed with create_graph.
 bool gradgradcheck(const TensorFunction& function, const std::vector<Tensor>& inputs,

@@ -173,14 +173,10 @@ MINNOW_HD double polygamma(int n, double x) {
   double sum = 0, factorial = 1;
   for (; x < n + 10; x += 1) sum += pow(x, -s);
   for (int i = 2; i <= n; ++i) factorial *= i;
-  constexpr double kBernoulli[] = {1.0 / 12,
-                                   -1.0 / 720,
-                                   1.0 / 30240,  // of 2k, by (2k)!
-                                   -1.0 / 1209600,
-                                   1.0 / 47900160,
-                                   -691.0 / 1307674368000,
-                                   1.0 / 74724249600,
-                                   -3617.0 / 10670622842880000};
+  constexpr double kBernoulli[] = {
+      1.0 / 12,       -1.0 / 720,
+      1.0 / 30240,  // of 2k, by (2k)!
+      -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000, 1.0 / 74724249600, -3617.0 / 10670622842880000};
   sum += pow(x, 1 - s) / n + pow(x, -s) / 2;
   double power = s * pow(x, -s - 1);  // s (s + 1) ... (s + 2k - 2) / x^(s + 2k - 1)
   for (int k = 0; k < 8; ++k) {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <sstream>
-#include <unistd.h>
 #include <support/devices.h>
+#include <unistd.h>
 #include <minnow/minnow.h>
 #include "support/thrown.h"
 
