@@ -199,6 +199,22 @@ TEST(ImageTransforms, MixupAndCutmix) {
   }
 }
 
+/// A copy of the generator gives a mask the numbers of its image.
+TEST(ImageTransforms, ACopyOfTheGeneratorMovesAMaskAsItsImage) {
+  const Tensor image = rand({3, 20, 30}), mask = image(0) > 0.5;
+  const auto expect_together = [&](const auto& transform) {
+    Random random(7), again = random;
+    const Tensor moved = transform(image, random), moved_mask = transform(mask.to(uint8), again);
+    EXPECT_TRUE((moved(0) > 0.5).to(uint8).equal(moved_mask));
+    EXPECT_EQ(random.bits(), again.bits());
+  };
+  expect_together(vision::RandomAffine{.degrees = 30, .translate = {0.2, 0.2}, .scale = {0.8, 1.2}, .shear = 9});
+  expect_together(vision::RandomRotation{.degrees = 40});
+  expect_together(vision::RandomVerticalFlip{.p = 1});
+  expect_together(data::RandomHorizontalFlip{.p = 1});
+  expect_together(data::RandomCrop{.padding = 5});
+}
+
 TEST(ImageTransforms, RefuseWhatIsNoImage) {
   const Tensor x = zeros({3, 4, 4}), two = zeros({2, 4, 4}), labels = tensor({0, 1, 2});
   Random random(1);
