@@ -170,8 +170,7 @@ class Recomputation {
       if (!found.contains(id_of(edge)))
         throw AutogradError(message(
             "its results did not depend on all that they depended on before when backward called the function again, "
-            "so "
-            "that gradients would be missing",
+            "so that gradients would be missing",
             {},
             "let it depend on its arguments alone and capture handles by value, [=]; do not replace what it captured, "
             "nor change requires_grad, before backward"));

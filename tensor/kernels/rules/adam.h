@@ -80,18 +80,13 @@ struct SparseAdamRule {
   static constexpr RuleState<Options> kStates[] = {{"exp_avg"}, {"exp_avg_sq"}};
 
   using Loops = AdamRule<false>;
-  static Loops::Constants<double> constants(const Options& o, std::int64_t step, bool) {
-    const auto t = static_cast<double>(step);
-    return {.step_size = o.lr * math::sqrt(1 - math::pow(o.betas.second, t)) / (1 - math::pow(o.betas.first, t)),
-            .beta1 = o.betas.first,
-            .take1 = 1 - o.betas.first,
-            .beta2 = o.betas.second,
-            .take2 = 1 - o.betas.second,
-            .eps = o.eps,
-            .correction = 1,
-            .decay = 0,
-            .shrink = 1,
-            .sign = o.maximize ? -1.0 : 1.0};
+  /// Adam's, with eps beside the root of the mean that is not corrected.
+  static Loops::Constants<double> constants(const Options& o, std::int64_t step, bool first) {
+    Loops::Constants<double> c =
+        Loops::constants({.lr = o.lr, .betas = o.betas, .eps = o.eps, .maximize = o.maximize}, step, first);
+    c.step_size /= c.correction;
+    c.correction = 1;
+    return c;
   }
 };
 
