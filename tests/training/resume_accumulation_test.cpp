@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
 #include "devices.h"
+#include "support/deterministic.h"
 #include "training/memory_folder.h"
 
 namespace minnow {
@@ -85,6 +86,7 @@ class ResumeAccumulation : public test::DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, ResumeAccumulation, test::all_devices(), test::device_test_name);
 
 TEST_P(ResumeAccumulation, HasTheSameBitsFromEveryBatchOn) {
+  const test::Deterministic deterministic;
   for (const bool late : {false, true}) {
     const TemporaryFolder folder;
     Accumulating whole(device(), 7, folder / "whole");
