@@ -16,5 +16,7 @@ Tensor smooth_l1(const Tensor& d, double beta, double scale);
 using UnaryCurve = Tensor (*)(const Tensor& h, const Tensor& s, double p0, double p1);
 /// That of an operation of kernels::UnaryOps; null where the slope is constant in pieces.
 UnaryCurve unary_curve(int op);
+/// c where that is c h s, else 0.
+double unary_curve_factor(int op);
 
 }  // namespace minnow::detail

@@ -27,6 +27,17 @@ struct FunctionInfo {
   double p0, p1;
 };
 
+/// p a b c, recorded: a pass in each direction.
+Tensor product(const char* name, const Tensor& a, const Tensor& b, const Tensor& c, double p) {
+  Tensor y = raw::ternary(raw::kTernary<kernels::Product>, a, b, c, p);
+  return record(name, std::move(y), {a, b, c},
+                [name, a = Saved(a), b = Saved(b), c = Saved(c), p](const Tensor& g, Needs needs) -> Gradients {
+                  return {needs[0] ? product(name, g, b(), c(), p) : Tensor(),
+                          needs[1] ? product(name, g, a(), c(), p) : Tensor(),
+                          needs[2] ? product(name, g, a(), b(), p) : Tensor()};
+                });
+}
+
 /// grad * slope(saved), recorded, so that it has a gradient.
 Tensor first_derivative(const FunctionInfo& f, const Tensor& grad, const Tensor& saved) {
   Tensor out = raw::unary_slope(f.op, grad, saved, f.p0, f.p1);
@@ -35,7 +46,9 @@ Tensor first_derivative(const FunctionInfo& f, const Tensor& grad, const Tensor&
       f.name, std::move(out), {grad, saved},
       [f, g = f.order > 1 ? Saved(grad) : Saved(), s = Saved(saved)](const Tensor& gg, Needs needs) -> Gradients {
         Tensor bend;
-        if (needs[1] && f.order > 1) bend = detail::unary_curve(f.op)(mul(gg, g()), s(), f.p0, f.p1);
+        const double factor = detail::unary_curve_factor(f.op);
+        if (needs[1] && factor != 0) bend = product(f.name, gg, g(), s(), factor);
+        else if (needs[1] && f.order > 1) bend = detail::unary_curve(f.op)(mul(gg, g()), s(), f.p0, f.p1);
         else if (needs[1]) bend = zeros_like(s());  // 0 * gg * g is NaN where those are infinite
         return {needs[0] ? first_derivative(f, gg, s()) : Tensor(), std::move(bend)};
       });

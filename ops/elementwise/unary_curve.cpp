@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <numbers>
+#include <utility>
 #include <minnow/ops/detail/unary.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
@@ -15,6 +16,7 @@ namespace {
 using Curve = UnaryCurve;
 
 template <class F> constexpr Curve kCurve = nullptr;
+template <class F> constexpr double kFactor = 0;
 
 namespace k = kernels;
 using T = const Tensor&;
@@ -40,10 +42,10 @@ template <> constexpr Curve kCurve<k::Log1p> = [](T h, T x, double, double) { re
 template <> constexpr Curve kCurve<k::Sqrt> = [](T h, T y, double, double) { return h / square(y) * -0.5; };
 template <> constexpr Curve kCurve<k::Rsqrt> = [](T h, T y, double, double) { return h * square(y) * -1.5; };
 template <> constexpr Curve kCurve<k::Square> = [](T h, T, double, double) { return h * 2; };
-template <> constexpr Curve kCurve<k::Reciprocal> = [](T h, T y, double, double) { return h * y * -2; };
+template <> constexpr double kFactor<k::Reciprocal> = -2;
 template <> constexpr Curve kCurve<k::Sin> = [](T h, T x, double, double) { return h * -sin(x); };
 template <> constexpr Curve kCurve<k::Cos> = [](T h, T x, double, double) { return h * -cos(x); };
-template <> constexpr Curve kCurve<k::Tan> = [](T h, T y, double, double) { return h * y * 2; };
+template <> constexpr double kFactor<k::Tan> = 2;
 template <>
 constexpr Curve kCurve<k::Asin> = [](T h, T x, double, double) { return h * x * pow_scalar(1 - square(x), -1.5); };
 template <>
@@ -53,7 +55,7 @@ constexpr Curve kCurve<k::Atan> =
     [](T h, T x, double, double) { return h * x * square(reciprocal(square(x) + 1)) * -2; };
 template <> constexpr Curve kCurve<k::Sinh> = [](T h, T x, double, double) { return h * sinh(x); };
 template <> constexpr Curve kCurve<k::Cosh> = [](T h, T x, double, double) { return h * cosh(x); };
-template <> constexpr Curve kCurve<k::Tanh> = [](T h, T y, double, double) { return h * y * -2; };
+template <> constexpr double kFactor<k::Tanh> = -2;
 template <>
 constexpr Curve kCurve<k::Asinh> = [](T h, T x, double, double) { return -h * x * pow_scalar(square(x) + 1, -1.5); };
 template <>
@@ -134,13 +136,14 @@ constexpr Curve kCurve<k::SmoothL1> = [](T h, T x, double b, double s) {
 };
 
 template <class... F> constexpr auto table(k::List<F...>) {
-  static_assert((((F::kOrder > 1) == (kCurve<F> != nullptr)) && ...));
-  return std::array<Curve, sizeof...(F)>{kCurve<F>...};
+  static_assert((((F::kOrder > 1) == (kCurve<F> != nullptr || kFactor<F> != 0)) && ...));
+  return std::array<std::pair<Curve, double>, sizeof...(F)>{std::pair{kCurve<F>, kFactor<F>}...};
 }
 constexpr auto kCurves = table(k::UnaryOps{});
 
 }  // namespace
 
-UnaryCurve unary_curve(int op) { return kCurves[static_cast<std::size_t>(op)]; }
+UnaryCurve unary_curve(int op) { return kCurves[static_cast<std::size_t>(op)].first; }
+double unary_curve_factor(int op) { return kCurves[static_cast<std::size_t>(op)].second; }
 
 }  // namespace minnow::detail

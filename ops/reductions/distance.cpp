@@ -10,6 +10,7 @@
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/products/matmul.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
 
@@ -48,8 +49,10 @@ Tensor norms(const Tensor& a, const Tensor& b, double p) {
 Tensor euclidean(const Tensor& a, const Tensor& b) {
   const NoGradGuard no_grad;
   if (a.size(-2) <= kFewRows && b.size(-2) <= kFewRows) return norm(differences(a, b), 2, -1);
-  const Tensor squares = add(sum(square(a), -1, true), sum(square(b), -1).unsqueeze(-2));
-  return sqrt_(clamp_(sub_(squares, matmul(a, b.mT()), 2), 0));
+  // |a - b|^2 as one product, [-2 a, |a|^2, 1] [b, 1, |b|^2]^T.
+  const auto of_a = sum(square(a), -1, true), of_b = sum(square(b), -1, true);
+  const Tensor left = cat({mul(a, -2), of_a, ones_like(of_a)}, -1), right = cat({b, ones_like(of_b), of_b}, -1);
+  return sqrt_(clamp_(matmul(left, right.mT()), 0));
 }
 
 /// a: [..., P, M]  b: [..., R, M]  ratio: [..., P, R].  Σ over the rows of b: ratio (a - b).

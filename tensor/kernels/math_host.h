@@ -271,24 +271,6 @@ MINNOW_HD float normal_cdf(float x) {
   return x < -kReach ? 0.0f : right;
 }
 
-/// Fractional error 1.2e-7 everywhere (Numerical Recipes).
-MINNOW_HD float erfc(float x) {
-  const double z = static_cast<double>(__builtin_fabsf(x));
-  const double t = 1.0 / (1.0 + 0.5 * z);
-  double p = 0.17087277;
-  p = p * t - 0.82215223;
-  p = p * t + 1.48851587;
-  p = p * t - 1.13520398;
-  p = p * t + 0.27886807;
-  p = p * t - 0.18628806;
-  p = p * t + 0.09678418;
-  p = p * t + 0.37409196;
-  p = p * t + 1.00002368;
-  p = p * t - 1.26551223;
-  const double y = t * exp_wide(p - z * z);
-  return static_cast<float>(x < 0.0f ? 2.0 - y : y);
-}
-
 /// Relative error 3e-7 inside of (-1, 1), also of float64: a function of (-log(1 - x^2))^(1/2), as in M. Giles' approximation.
 MINNOW_HD double erfinv_rough(double x) {
   const double root = __builtin_sqrt(-log_wide((1.0 - x) * (1.0 + x)));
@@ -303,10 +285,6 @@ MINNOW_HD double erfinv_rough(double x) {
                         -0.00062354035231038186, 0.00074588261030539936, 1.0099489568851338, 4.0720243283395723);
   return (tail ? q : p) * x;
 }
-MINNOW_HD float erfinv(float x) {
-  return __builtin_fabsf(x) == 1.0f ? x * kInf : static_cast<float>(erfinv_rough(static_cast<double>(x)));
-}
-
 /// sin, cos and tan of either type are accurate for |x| up to kTrigReach.
 inline constexpr float kTrigReach = 1.0e6f;
 

@@ -218,6 +218,27 @@ MINNOW_HD double erfc(double x) {
   const double far = erfc_positive(abs(x));
   return abs(x) < 0.5 ? 1.0 - (x + x * erf_tail(x * x)) : (x < 0.0 ? 2.0 - far : far);
 }
+/// As in float64, with (x - 3) / (x + 3) and an error of 2 ulp.
+MINNOW_HD float erfc(float x) {
+  const float t = abs(x), c = t > 10.5f ? 10.5f : t, high = from_bits(bits(c) & ~0xfffu);
+  const float a = c + 3.0f, b = 1.0f + 2.0f * c, inverse = 1.0f / (a * b), u = (c - 3.0f) * (inverse * b);
+  float p = -2.76390256e-4f;
+  p = p * u - 7.95749233e-4f;
+  p = p * u + 1.99637574e-3f;
+  p = p * u + 2.57884536e-3f;
+  p = p * u - 2.3791348e-2f;
+  p = p * u + 6.82933674e-2f;
+  p = p * u - 1.19272474e-1f;
+  p = p * u + 1.29646612e-1f;
+  p = p * u - 4.75622894e-2f;
+  p = p * u - 1.35621145e-1f;
+  p = p * u + 1.25300806f;
+  const ExpParts e = split_exp(-high * high);
+  const float r = e.r - (c - high) * (c + high);
+  const float far = scale((p + p * (exp_tail(r) * (r * r) + r)) * (inverse * a), e.n);
+  const float y = x < 0.0f ? 2.0f - far : far;
+  return t <= kInf ? y : x;
+}
 MINNOW_HD double erf(double x) {
   const double a = abs(x);
   return copysign(a < 1.0 ? a + a * erf_tail(a * a) : 1.0 - erfc_positive(a), x);
@@ -226,7 +247,23 @@ MINNOW_HD double normal_cdf(double x) {
   const double half = 0.5 * erfc_positive(0.707106781186547524 * abs(x));
   return x > 0.0 ? 1.0 - half : half;
 }
-/// A step of Halley's method from the approximation for float32.
+/// M. Giles' approximation, "Approximating the erfinv function" (2011): a function of -log(1 - x^2).
+MINNOW_HD float erfinv(float x) {
+  const float w = -log((1.0f - x) * (1.0f + x));
+  const bool tail = w >= 5.0f;
+  const float c = tail ? sqrt(w) - 3.0f : w - 2.5f;
+  float p = tail ? -2.00214257e-4f : 2.81022636e-8f;
+  p = p * c + (tail ? 1.00950558e-4f : 3.43273939e-7f);
+  p = p * c + (tail ? 1.34934322e-3f : -3.5233877e-6f);
+  p = p * c + (tail ? -3.67342844e-3f : -4.39150654e-6f);
+  p = p * c + (tail ? 5.73950773e-3f : 2.1858087e-4f);
+  p = p * c + (tail ? -7.6224613e-3f : -1.25372503e-3f);
+  p = p * c + (tail ? 9.43887047e-3f : -4.17768164e-3f);
+  p = p * c + (tail ? 1.00167406f : 2.46640727e-1f);
+  p = p * c + (tail ? 2.83297682f : 1.50140941f);
+  return x * (abs(x) == 1.0f ? kInf : p);
+}
+/// A step of Halley's method from an approximation.
 MINNOW_HD double erfinv(double x) {
   const double a = abs(x), y = erfinv_rough(a), z = y * y, e = exp(z);
   const double error = y < 0.8 ? (y + y * erf_tail(z) - a) * e : (1.0 - a) * e - erfcx(y, 0.0);

@@ -36,6 +36,11 @@ struct Addcdiv : Ternary<Kind::kFloating> {
   static constexpr std::string_view kName = "addcdiv";
   template <class T> MINNOW_HD static T value(T a, T b, T c, T p) { return a + p * (b / c); }
 };
+/// p a b c.
+struct Product : Ternary<> {
+  static constexpr std::string_view kName = "mul";
+  template <class T> MINNOW_HD static T value(T a, T b, T c, T p) { return p * c * b * a; }
+};
 
 /// a where b > 0, else a c: the gradient a of Prelu, at b with weight c.
 struct PreluSlope : Ternary<Kind::kFloating> {
@@ -55,6 +60,6 @@ struct ClampBetween : Ternary<> {
 };
 
 /// All ternary operations.  An operation's index in this list is its number.
-using TernaryOps = List<Where, Lerp, Addcmul, Addcdiv, PreluSlope, ClampBetween>;
+using TernaryOps = List<Where, Lerp, Addcmul, Addcdiv, Product, PreluSlope, ClampBetween>;
 
 }  // namespace minnow::detail::kernels

@@ -215,6 +215,27 @@ TEST_P(Unary, Float64ErfinvIsAccurateToAFewUlp) {
   }
 }
 
+TEST_P(Unary, Float32ErfcAndErfinvHaveARelativeErrorOfAFewUlp) {
+  using namespace kernels;
+  std::vector<float> x{0.0f, -0.0f, 1.0f, -1.0f, 1e-30f, -3e-38f};
+  for (int i = -4000; i <= 4000; ++i) x.push_back(static_cast<float>(i) * 2.49e-4f);
+  for (int i = 1; i <= 96; ++i) x.push_back(1 - std::exp2(-0.25f * static_cast<float>(i)));
+  const std::size_t inside = x.size();
+  for (int i = -1200; i <= 1200; ++i) x.push_back(static_cast<float>(i) * 8.41e-3f);
+  for (const float v : test::hard_floats()) x.push_back(v);
+  std::vector<float> inverse(x.size()), y(x.size());
+  const auto n = static_cast<std::int64_t>(x.size());
+  cpu::loops().unary[0][kIndexOf<UnaryOps, Erfinv>](x.data(), inverse.data(), n, 0, 0);
+  cpu::loops().unary[0][kIndexOf<UnaryOps, Erfc>](x.data(), y.data(), n, 0, 0);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double v = static_cast<double>(x[i]), least = 1.2e-38;
+    ASSERT_TRUE(close(y[i], std::erfc(v), 4e-7, least)) << "erfc(" << x[i] << ") = " << y[i];
+    const double expected = math::erfinv(v);
+    ASSERT_TRUE(i < inside ? close(inverse[i], expected, 3e-7, least) : std::isnan(inverse[i]) == std::isnan(expected))
+        << "erfinv(" << x[i] << ") = " << inverse[i];
+  }
+}
+
 TEST_P(Unary, Float32LgammaIsRoundedOnce) {
   std::vector<float> x;
   for (int i = 1; i <= 60000; ++i) x.push_back(static_cast<float>(i) * 1.7e-4f);
