@@ -375,7 +375,7 @@ TensorDataset<2> Table::dataset(std::string_view target, const TableDatasetOptio
   const Tensor y =
       tensor({std::string(target)}, {options.target_dtype.value_or(whole ? DType::int64 : DType::float32)}, where);
   const Tensor flat(y.storage(), y.dtype(), {rows_}, Strides({1}), y.storage_offset());
-  return TensorDataset<2>(tensor(features, {DType::float32, options.fill}, where), flat, where);
+  return TensorDataset<2>({tensor(features, {DType::float32, options.fill}, where), where}, flat);
 }
 
 namespace {
