@@ -250,7 +250,7 @@ def members(e, options):
     seen, rows, plain = set(), {}, {}
     for m in e.members:
         is_constructor = m.name in (e.name, "explicit")
-        hidden = m.name in ("begin", "end", "forward", "describe") or " override" in m.text or m.text.endswith("= delete")
+        hidden = m.name in ("begin", "end") or " override" in m.text or m.text.endswith("= delete")
         if m.kind == "function" and not is_constructor:
             signature = f".{m.name}({parameters(m, options)})" if m.name != "operator()" else f"({parameters(m, options)})"
             if m.doc and m.doc not in seen and not re.match(r"\w*Errors?\b", m.doc):
