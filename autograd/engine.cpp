@@ -130,26 +130,35 @@ void require_seeds(const std::vector<Tensor>& outputs, const std::vector<Tensor>
                              {}, "give one for each output, or none for outputs of one element"));
 }
 
-/// The gradient that arrives at an output: the given one, checked, or 1.
-Tensor seed_gradient(const Tensor& output, const Tensor& given) {
+/// "inputs[1]", so that errors say which of several; "input" of one.
+std::string place(const char* name, std::size_t i, std::size_t count) {
+  return count == 1 ? name : std::string(name) + "s[" + std::to_string(i) + "]";
+}
+std::string the(const std::string& place) { return place.back() == ']' ? place : "the " + place; }
+
+/// The gradient that arrives at output i: the given one, checked, or 1.
+Tensor seed_gradient(const std::vector<Tensor>& outputs, std::size_t i, const std::vector<Tensor>& gradients) {
+  const Tensor& output = outputs[i];
+  const Tensor given = i < gradients.size() ? gradients[i] : Tensor();
+  const std::string its = place("output", i, outputs.size()), name = place("gradient", i, outputs.size());
+  const detail::Operand shown{its.c_str(), output}, given_shown{name.c_str(), given};
   if (!output.defined() || !output.requires_grad()) {
     const bool inside = autograd::RunningNode::current() && !is_grad_enabled();
     throw AutogradError(message(
-        "the output depends on no tensor that requires a gradient", {{"output", output}},
+        the(its) + " depends on no tensor that requires a gradient", {shown},
         inside ? "a gradient function does not record: write `AutoGradMode on(true);` at its beginning, and call "
                  "requires_grad_() on an input"
                : "call requires_grad_() on an input, and compute outside of NoGradGuard"));
   }
   if (!given.defined()) {
     if (output.numel() != 1)
-      throw AutogradError(message("the gradient of an output can be left out only if it has one element",
-                                  {{"output", output}},
-                                  "reduce it, e.g. sum(output), or pass a gradient of its shape"));
+      throw AutogradError(message("the gradient of " + the(its) + " can be left out only if it has one element",
+                                  {shown}, "reduce it, e.g. sum(output), or pass a gradient of its shape"));
     return ones_like(output);
   }
-  require_same_device({{"output", output}, {"gradient", given}});
+  require_same_device({shown, given_shown});
   if (given.shape() != output.shape())
-    throw ShapeError(message("the gradient does not have the output's shape", {{"output", output}, {"gradient", given}},
+    throw ShapeError(message("the gradient does not have the shape of " + the(its), {shown, given_shown},
                              "pass a gradient of the same shape"));
   return given.dtype() == output.dtype() ? given : given.to(output.dtype());
 }
@@ -183,8 +192,7 @@ void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gra
   std::optional<BackwardObserver> observer;
   if (is_anomaly_enabled()) observer.emplace();
   BackwardPass run(options.retain_graph, options.create_graph, observer ? &*observer : nullptr);
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    run.seed(outputs[i], seed_gradient(outputs[i], i < gradients.size() ? gradients[i] : Tensor()));
+  for (std::size_t i = 0; i < outputs.size(); ++i) run.seed(outputs[i], seed_gradient(outputs, i, gradients));
   if (autograd::leaves_are_awaited()) run.note_first_uses();
   const AfterBackward after;
   run.execute();
@@ -197,24 +205,29 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
   refuse_in_hook();
   require_seeds(outputs, options.grad_outputs);
   std::vector<RequestedGradient> requested;
-  for (const Tensor& input : inputs) {
-    if (!input.defined() || !input.requires_grad())
-      throw AutogradError(message("an input does not require a gradient", {{"input", input}},
-                                  "call requires_grad_() on it before it is used"));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& input = inputs[i];
+    if (!input.defined() || !input.requires_grad()) {
+      const std::string name = place("input", i, inputs.size());
+      throw AutogradError(message(
+          the(name) + (input.defined() ? " does not require a gradient" : " is undefined"), {{name.c_str(), input}},
+          input.defined() ? "call requires_grad_() on it before it is used" : "assign to it first"));
+    }
     const auto& slot = input.slot();
     requested.push_back({slot->producer.get(), slot->producer ? nullptr : slot.get(), slot->output});
   }
   BackwardObserver observer(requested, false);
   BackwardPass run(options.retain_graph, options.create_graph, &observer);
-  const auto& given = options.grad_outputs;
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    run.seed(outputs[i], seed_gradient(outputs[i], i < given.size() ? given[i] : Tensor()));
+    run.seed(outputs[i], seed_gradient(outputs, i, options.grad_outputs));
   run.execute();
   std::vector<Tensor> gradients;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!requested[i].grad.defined() && !options.allow_unused)
-      throw AutogradError(message("the outputs do not depend on an input", {{"input", inputs[i]}},
+    if (!requested[i].grad.defined() && !options.allow_unused) {
+      const std::string name = place("input", i, inputs.size());
+      throw AutogradError(message("the outputs do not depend on " + the(name), {{name.c_str(), inputs[i]}},
                                   "pass {.allow_unused = true} to get an undefined gradient for it"));
+    }
     gradients.push_back(requested[i].grad);
   }
   return gradients;

@@ -18,8 +18,8 @@ struct GradOptions {
 };
 
 /// The sum of d outputs / d inputs, one gradient for each input; grad() of no tensor changes.  Inputs may be leaves or
-/// results.  AutogradError for an input that does not require a gradient, or that the outputs do not depend on (see
-/// allow_unused).
+/// results.  AutogradError, with its index, for an input that does not require a gradient, or that the outputs do not
+/// depend on (see allow_unused).
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const GradOptions& options = {}, SourceLocation where = SourceLocation::current());
 /// The gradient of one tensor with respect to another.  (A template, so that grad({y}, {x}) takes lists.)

@@ -149,6 +149,14 @@ std::vector<std::int64_t> WeightedRandomSampler::indices(std::uint64_t seed, std
   return drawn;
 }
 
+std::vector<std::int64_t> detail::indices_of(const Tensor& indices, SourceLocation where) {
+  const std::string operand = "\n  indices  " + describe(indices) + "\ngive an int64 vector, such as randperm(n)";
+  if (!indices.defined() || indices.dtype() != DType::int64)
+    throw DTypeError("Subset: the indices must be int64" + operand, where);
+  if (indices.dim() != 1) throw ShapeError("Subset: the indices must have one dimension" + operand, where);
+  return indices.to_vector<std::int64_t>(where);
+}
+
 std::vector<std::vector<std::int64_t>> detail::random_parts(std::int64_t total, std::span<const std::int64_t> sizes,
                                                             std::uint64_t seed, SourceLocation where) {
   std::int64_t sum = 0;

@@ -8,8 +8,16 @@
 
 namespace minnow::data {
 
-/// The samples of a dataset at these indices.  Copies share the dataset.
-/// IndexError for an index that the dataset does not have, ValueError for a null pointer.
+namespace detail {
+
+/// The numbers of an int64 vector.  DTypeError, ShapeError.
+std::vector<std::int64_t> indices_of(const Tensor& indices, SourceLocation where);
+
+}  // namespace detail
+
+/// The samples of a dataset at these indices: `Subset(d, {0, 2})`, or of an int64 vector, `Subset(d, randperm(100))`.
+/// Copies share the dataset.  IndexError for an index that the dataset does not have, ValueError for a null pointer,
+/// DTypeError and ShapeError for other tensors.
 template <Dataset D> class Subset {
  public:
   Subset(D dataset, std::vector<std::int64_t> indices, SourceLocation where = SourceLocation::current())
@@ -20,6 +28,10 @@ template <Dataset D> class Subset {
     if (!dataset_) throw ValueError("Subset: the pointer to the dataset is null\ngive a dataset", where);
     for (const auto i : indices_) detail::check_index("Subset", i, dataset_->size(), where);
   }
+  /// (A template, so that braces are a vector.)
+  template <std::derived_from<Tensor> Indices>
+  Subset(D dataset, const Indices& indices, SourceLocation where = SourceLocation::current())
+      : Subset(std::move(dataset), detail::indices_of(indices, where), where) {}
 
   std::int64_t size() const { return static_cast<std::int64_t>(indices_.size()); }
   /// IndexError.

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 #include <minnow/data/dataset.h>
+#include <minnow/tensor/in.h>
 
 namespace minnow::data {
 
@@ -28,13 +29,9 @@ template <std::size_t N> class TensorDataset {
  public:
   explicit TensorDataset(std::array<Tensor, N> tensors, SourceLocation where = SourceLocation::current())
       : tensors_(std::move(tensors)), size_(detail::prepare_rows(tensors_, where)) {}
-  explicit TensorDataset(const Tensor& a, SourceLocation where = SourceLocation::current()) requires(N == 1)
-      : TensorDataset(std::array{a}, where) {}
-  TensorDataset(const Tensor& a, const Tensor& b, SourceLocation where = SourceLocation::current()) requires(N == 2)
-      : TensorDataset(std::array{a, b}, where) {}
-  TensorDataset(const Tensor& a, const Tensor& b, const Tensor& c,
-                SourceLocation where = SourceLocation::current()) requires(N == 3)
-      : TensorDataset(std::array{a, b, c}, where) {}
+  template <std::convertible_to<Tensor>... Others>
+  requires(sizeof...(Others) + 1 == N) TensorDataset(const In& first, const Others&... others)
+      : TensorDataset(std::array<Tensor, N>{*first, others...}, first.where) {}
 
   std::int64_t size() const { return size_; }
   /// IndexError.
@@ -58,8 +55,7 @@ template <std::size_t N> class TensorDataset {
   std::int64_t size_ = 0;
 };
 
-TensorDataset(Tensor)->TensorDataset<1>;
-TensorDataset(Tensor, Tensor)->TensorDataset<2>;
-TensorDataset(Tensor, Tensor, Tensor)->TensorDataset<3>;
+template <std::convertible_to<Tensor>... Others>
+TensorDataset(const Tensor&, const Others&...) -> TensorDataset<sizeof...(Others) + 1>;
 
 }  // namespace minnow::data

@@ -11,14 +11,14 @@ OWN = {"detail", "autograd", "kernels", "raw"}  # namespaces of the library's ow
 
 @dataclass
 class Entity:
-    kind: str  # function, class, alias, enum or object
+    kind: str  # function, class, alias, enum, enumerator or object
     name: str
     space: str  # "", "nn", "nn::init", ...
     text: str  # the declaration, without what follows { or =
     doc: str
     header: str
     base: str = ""  # of a class
-    members: list = field(default_factory=list)  # of a class: its public functions, as entities
+    members: list = field(default_factory=list)  # of a class: what is public in it, as entities; of an enum: its enumerators
 
     @property
     def qualified(self):
@@ -135,7 +135,7 @@ class Parser:
     def in_literal(self, at):
         line = self.source.rfind("\n", 0, at) + 1
         before = self.source[line:at]
-        return "//" not in before and before.count('"') % 2 == 1
+        return "//" not in before and (before.count('"') % 2 == 1 or before.count("'") % 2 == 1)
 
     def opened(self, head, begin, end, space, owner, public, doc):
         if match := re.match(r"(?:inline )?namespace(?: ([\w:]+))?$", head):
@@ -146,14 +146,18 @@ class Parser:
         plain = without_template(head)
         if match := re.match(r"(?:class|struct) (?:\[\[\w+\]\] )?(\w+)(?: final)?(?:<[^>]*>)?(?: : (.*))?$", plain):
             made = Entity("class", match.group(1), space, plain, text_of(doc), self.header, match.group(2) or "")
-            if owner is None:
+            if owner is not None:
+                owner.members.append(made)
+            else:
                 if not any(e.name == made.name and e.space == space for e in self.entities):  # a specialization
                     self.entities.append(made)
-                self.scope(begin, end, space, made, plain.startswith("struct"))
+            self.scope(begin, end, space, made, plain.startswith("struct"))
             return True
         if match := re.match(r"enum (?:class )?(?:\[\[\w+\]\] )?(\w+)", head):
             if owner is None:
-                self.entities.append(Entity("enum", match.group(1), space, head, text_of(doc), self.header))
+                listed = re.sub(r"//[^\n]*", "", self.text[begin:end])
+                members = [Entity("enumerator", re.match(r"\w+", part).group(), space, part, "", self.header) for part in split(listed)]
+                self.entities.append(Entity("enum", match.group(1), space, head, text_of(doc), self.header, members=members))
             return True
         return False
 
@@ -192,6 +196,9 @@ def split(text):
     """The parts between commas that are in no brackets or literals."""
     parts, depth, literal = [""], 0, False
     for i, c in enumerate(text):
+        if text[i - 1:i + 2] == f"'{c}'":  # a character
+            parts[-1] += c
+            continue
         if c == '"' and text[i - 1] != "\\":
             literal = not literal
         if not literal:
@@ -237,12 +244,17 @@ def entities(headers=None):
     return found
 
 
+def own_entities(header):
+    """Those of the library's own namespaces too."""
+    text = (ROOT / header).read_text(encoding="utf-8")
+    return Parser(header, re.sub(r"namespace (minnow::)?detail(::\w+)?", r"namespace \1shown", text)).entities
+
+
 def methods(name="Tensor"):
     """The public members of Tensor."""
     names = set()
     for header, owner in (("tensor/tensor.h", name), ("tensor/methods.h", "Methods")):
-        text = (ROOT / header).read_text(encoding="utf-8").replace("namespace detail", "namespace shown")
-        for entity in Parser(header, text).entities:
+        for entity in own_entities(header):
             if entity.kind == "class" and entity.name == owner:
                 names |= {m.name for m in entity.members}
     return names

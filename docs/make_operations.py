@@ -14,7 +14,7 @@ import headers
 
 HERE = Path(__file__).resolve().parent
 NOTE = "<!-- Written by docs/make_operations.py from the headers: change those and run it. -->"
-OPERATIONS = ("tensor/create.h", "tensor/random.h", "tensor/index.h", "ops/", "nn/.*loss.h")
+OPERATIONS = ("tensor/create.h", "tensor/random.h", "tensor/index.h", "tensor/activation.h", "ops/", "nn/.*loss.h")
 NOT_LAYERS = ("tensor/(?!kernels/rules|io/)", "ops/", "nn/.*loss.h")
 IN_MINNOW = ("autograd/", "tensor/io/", "training/")  # what is in no namespace of its own
 
@@ -33,6 +33,29 @@ def cell(text):
     return text.replace("|", "\\|").strip()
 
 
+def field(member):
+    """A field of a struct with its default, unless that is nothing: ".stride = 1"."""
+    for part in headers.split(member.text):
+        if found := re.search(rf"\b{member.name}(?: = (.+)|({{.+}}))?$", part):
+            default = found.group(1) or found.group(2)
+            return f".{member.name}" + (f" = {default}" if default and default not in ("{}", "std::nullopt", "nullptr") else "")
+    return f".{member.name}"
+
+
+def fields(struct):
+    return ", ".join(field(m) for m in struct.members if m.kind == "object")
+
+
+def found_in(space, name, by_name):
+    """What a name means in a namespace: its own, or that of one around it."""
+    while True:
+        if found := by_name.get(f"{space}::{name}" if space else name):
+            return found
+        if not space:
+            return None
+        space = space.rpartition("::")[0]
+
+
 def parameters(entity, options):
     """The names of the parameters, with their defaults; of options their fields."""
     text = entity.text[entity.text.index("("):]
@@ -46,19 +69,30 @@ def parameters(entity, options):
         declared, _, default = (part.strip() for part in parameter.partition("="))
         if "SourceLocation" in declared or not declared or declared == "void":
             continue
-        kind = re.search(r"(\w+)\s*&?\s*\w*$", declared)
-        fields = options.get(kind.group(1)) if kind else None
+        kind = re.match(r"(?:const )?([\w:]+)", declared)
+        chosen = found_in(entity.space, kind.group(1), options) if kind else None
         name = re.search(r"\([*&](\w+)\)|(\w+)(?:\[\])?$", declared)
-        if fields:
-            shown.append("{" + ", ".join("." + f for f in fields) + "}")
+        if chosen:
+            shown.append("{" + chosen + "}")
         elif name:
             shown.append((name.group(1) or name.group(2)) + (f" = {default}" if default and default != "{}" else ""))
     return ", ".join(shown)
 
 
 def options_of(entities):
-    return {e.name: [m.name for m in e.members if m.kind == "object"] for e in entities
-            if e.kind == "class" and e.name.endswith("Options")}
+    """The fields of the structs of options, by their full names."""
+    options = {e.qualified: fields(e) for e in entities if e.kind == "class" and e.name.endswith("Options")}
+    for e in entities:
+        if e.kind == "alias" and e.name.endswith("Options"):
+            of = e.text.partition(" = ")[2]
+            if rule := re.fullmatch(r"detail::kernels::(\w+)(<true>|<false>)?::Options", of):
+                own = next(r for r in headers.own_entities(e.header) if r.name == rule.group(1))
+                shown = fields(next(m for m in own.members if m.name == "Options"))
+                yes = rule.group(2) == "<true>"
+                options[e.qualified] = re.sub(r"\w+ \? ([^:,]+) : ([^:,]+)", lambda m: m.group(1 if yes else 2), shown)
+            elif shown := found_in(e.space, of.partition("<")[0], options):
+                options[e.qualified] = shown
+    return options
 
 
 def introduction(header):
@@ -118,7 +152,8 @@ def operations():
             base = e.qualified[:-1] if e.name.endswith("_") and e.qualified[:-1] in names else None
             if not base:
                 rows.setdefault(e.qualified, []).append(e)
-        if not rows:
+        enums = [e for e in everything if e.kind == "enum" and e.header == header]
+        if not rows and not enums:
             continue
         lines = [f"## {title(header)}", ""]
         if text := introduction(header):
@@ -136,6 +171,7 @@ def operations():
                 forms.append(f"`{name}_`")
             doc = next((e.doc for e in overloads if e.doc), "")
             lines.append(f"| {'<br>'.join(map(cell, signatures))} | {cell(sentence(doc))} | {', '.join(forms)} |")
+        lines += [f"| `{enumerators(e)}` | {cell(sentence(e.doc))} | |" for e in enums]
         sections.append((header, lines))
     tensor = next(e for e in everything if e.kind == "class" and e.name == "Tensor")
     free = {e.name for e in everything if e.kind == "function" and not e.space}
@@ -160,7 +196,8 @@ def operations():
 {NOTE}
 
 The {count} public functions of tensors, by header: `#include <minnow/minnow.h>` has all of them. The comments in the headers
-say more: shapes, dtypes, errors and gradients. Parameters in braces are options: `conv2d(x, w, b, {{.stride = 2}})`. Under
+say more: shapes, dtypes, errors and gradients. Parameters in braces are options, with their defaults:
+`conv2d(x, w, b, {{.stride = 2}})`. An enum is shown with its values. Under
 *forms* are the method of `Tensor` and the form in place, which writes over its first operand.
 
 {text}
@@ -170,7 +207,7 @@ say more: shapes, dtypes, errors and gradients. Parameters in braces are options
 
 
 def is_layer_page(e):
-    hidden = (e.kind == "enum" or (e.kind == "concept" and not e.space) or e.name.endswith("Options") or e.name.startswith("operator")
+    hidden = ((e.kind == "concept" and not e.space) or e.name.endswith("Options") or e.name.startswith("operator")
               or e.space in (("cuda", "profile") if is_of(e.header, IN_MINNOW) else ("", "cuda", "profile")))
     return not hidden and not is_of(e.header, NOT_LAYERS)
 
@@ -180,23 +217,51 @@ def described(e, options):
     name, doc = e.qualified, e.doc
     if e.kind == "function":
         return f"{name}({parameters(e, options)})", doc
+    if e.kind == "enum":
+        return enumerators(e), doc
     if e.kind == "alias":
         layer = re.search(r'<"\w+", (\w+)', e.text)
-        fields = options.get(e.name + "Options")
+        chosen = found_in(e.space, e.name + "Options", options)
         if layer and doc.startswith(e.name + "("):  # its arguments
             name, doc = f"{e.space}::{doc}", ""
         if layer:
             doc = doc or f"`{layer.group(1)}` as a layer."
-        if "RuleOptimizer" in e.text or fields and "Schedule<" in e.text:
+        if "RuleOptimizer" in e.text or chosen and "Schedule<" in e.text:
             first = "params" if "RuleOptimizer" in e.text else "optimizer"
-            return f"{name}({first}, {'{' + ', '.join('.' + f for f in fields) + '}' if fields else 'options'})", doc
+            return f"{name}({first}, {'{' + chosen + '}' if chosen else 'options'})", doc
         return name, doc
     makers = [m for m in e.members if m.kind == "function" and m.name == e.name and "&&" not in m.text
               and not re.search(rf"\(\s*const {e.name}&\s*\w*\s*\)", m.text)]
     if makers:
         return f"{name}({next(filter(None, (parameters(m, options) for m in makers)), '')})", doc
-    fields = [m.name for m in e.members if m.kind == "object"] if e.text.startswith("struct") else []
-    return name + ("{" + ", ".join("." + f for f in fields) + "}" if fields else ""), doc
+    shown = fields(e) if e.text.startswith("struct") else ""
+    return name + ("{" + shown + "}" if shown else ""), doc
+
+
+def enumerators(e):
+    return f"{e.qualified}::{{{', '.join(m.name for m in e.members)}}}"
+
+
+def members(e, options):
+    """The rows of a class's members whose own comment says more than errors, and one row of the others."""
+    if e.kind != "class":
+        return []
+    aggregate = e.text.startswith("struct") and not any(m.name == e.name for m in e.members)
+    seen, rows, plain = set(), {}, {}
+    for m in e.members:
+        is_constructor = m.name in (e.name, "explicit")
+        hidden = m.name in ("begin", "end") or " override" in m.text or m.text.endswith("= delete")
+        if m.kind == "function" and not is_constructor:
+            signature = f".{m.name}({parameters(m, options)})" if m.name != "operator()" else f"({parameters(m, options)})"
+            if m.doc and m.doc not in seen and not re.match(r"\w*Errors?\b", m.doc):
+                rows.setdefault(m.name, []).append(f"| `{cell(signature)}` | {cell(sentence(m.doc))} |")
+            elif not hidden and m.name != "operator()":
+                plain[m.name] = f"`.{m.name}()`"
+        elif m.kind == "object" and not aggregate:
+            plain[m.name] = f"`.{m.name}`"
+        seen.add(m.doc)  # a comment stands for one member
+    others = [shown for name, shown in plain.items() if name not in rows]
+    return sum(rows.values(), []) + ["| | and " + ", ".join(others) + " |"] * bool(others)
 
 
 def with_templates_named(everything):
@@ -222,7 +287,7 @@ def layers():
     everything = list(with_templates_named(everything))
     floors = {}
     for e in everything:
-        if is_layer_page(e) and (e.doc or e.kind == "alias" or e.kind == "class"):
+        if is_layer_page(e) and (e.doc or e.kind in ("alias", "class", "enum")):
             folder = "optim" if "kernels/rules" in e.header else e.header.split("/")[0]
             header = "optim/optimizers.h" if "kernels/rules" in e.header else e.header
             floors.setdefault(folder, {}).setdefault(header, []).append(e)
@@ -231,10 +296,12 @@ def layers():
         lines = ["## " + ("files" if folder == "tensor" else folder)]
         for header in sorted(families):
             rows = {}  # overloads with one comment are one row
-            for signature, doc in (described(e, options) for e in inherited(families[header])):
-                if doc:
-                    rows.setdefault((signature.partition("(")[0], doc), f"| `{cell(signature)}` | {cell(sentence(doc))} |")
-            rows = rows.values()
+            for e in inherited(families[header]):
+                signature, doc = described(e, options)
+                if doc or e.kind == "enum":
+                    row = f"| `{cell(signature)}` | {cell(sentence(doc))} |"
+                    rows.setdefault((signature.partition("(")[0], doc), [row, *members(e, options)])
+            rows = sum(rows.values(), [])
             if rows:
                 intro = introduction(header)
                 lines += ["", f"### {title(header)}", ""] + [intro, ""] * bool(intro) + ["| | |", "|---|---|", *rows]
@@ -245,7 +312,8 @@ def layers():
 {NOTE}
 
 What the folders beside and above the operations declare, by header; losses are in [operations.md](operations.md). The first constructor
-of each class is shown; parameters in braces are options: `nn::Conv2d(3, 16, 3, {{.stride = 2}})`.
+of each class is shown; parameters in braces are options, with their defaults: `nn::Conv2d(3, 16, 3, {{.stride = 2}})`. Rows that begin
+with a dot are members of the class above them.
 
 {text}
 """

@@ -23,6 +23,14 @@ concept HasParameters = !std::derived_from<M, Optimizer> && requires(const M& m)
   { m.parameters() } -> std::same_as<std::vector<Tensor>>;
 };
 
+/// Options with another framework's name of the rate, which are none here; the others are in the order of the optimizers.
+struct OtherOptions {
+  double learning_rate, momentum, dampening;
+  std::pair<double, double> betas;
+  double eps, weight_decay;
+  bool nesterov, amsgrad, maximize;
+};
+
 }  // namespace detail
 
 /// The optimizer of a rule.  The optimizers and their options are declared beside their rules: SGD, Adam and so on are
@@ -45,6 +53,11 @@ template <class Rule> class RuleOptimizer : public Optimizer {
                                                       SourceLocation where = SourceLocation::current())
       : RuleOptimizer(params, with_lr(static_cast<double>(lr)), where) {}
 
+  /// Does not compile, and says what to write.  (A template, so that options of both kinds are Options.)
+  template <class O = detail::OtherOptions>
+  RuleOptimizer(const std::vector<Tensor>& params, const std::type_identity_t<O>&) : RuleOptimizer(params) {
+    static_assert(!sizeof(O), "the learning rate is called lr: {.lr = 1e-3}");
+  }
   /// Of a module: does not compile, and says what to write.
   template <detail::HasParameters M>
   explicit RuleOptimizer(const M& net, const Options& options = {}) : RuleOptimizer(net.parameters(), options) {

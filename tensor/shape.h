@@ -54,6 +54,7 @@ class Shape {
   std::int64_t numel() const;
   /// "[64, 784]".
   std::string str() const;
+  std::string to_string() const { return str(); }
 
   friend bool operator==(const Shape& a, const Shape& b);
 

@@ -399,29 +399,32 @@ Tensor RandomErasing::operator()(const Tensor& image, data::Random& random, Sour
   return image;
 }
 
-Tensor RandomResizedCrop::operator()(const Tensor& image, data::Random& random, SourceLocation where) const {
-  const CallSite site("RandomResizedCrop", where);
+std::array<std::int64_t, 4> RandomResizedCrop::window(std::int64_t in_height, std::int64_t in_width,
+                                                      data::Random& random, SourceLocation where) const {
   check_side("RandomResizedCrop", height, width, where);
   check_range("RandomResizedCrop", "scale", scale, 0, 1, where);
   check_range("RandomResizedCrop", "ratio", ratio, 1e-6, kLarge, where);
-  const Planes in = planes_of("RandomResizedCrop", image, where);
-  const auto window = [&](std::int64_t top, std::int64_t left, std::int64_t h, std::int64_t w) {
-    return resize(cut(in, top, left, h, w, where), height, width, antialias, where);
-  };
   for (int attempt = 0; attempt < kTries; ++attempt) {
-    const double area = static_cast<double>(in.size()) * random.uniform(scale[0], scale[1]);
+    const double area = static_cast<double>(in_height * in_width) * random.uniform(scale[0], scale[1]);
     const double aspect = log_uniform(ratio, random);
     const auto w = std::llround(std::sqrt(area * aspect)), h = std::llround(std::sqrt(area / aspect));
-    if (w <= 0 || h <= 0 || w > in.width || h > in.height) continue;
-    const std::int64_t top = random.below(in.height - h + 1), left = random.below(in.width - w + 1);
-    return window(top, left, h, w);
+    if (w <= 0 || h <= 0 || w > in_width || h > in_height) continue;
+    const std::int64_t top = random.below(in_height - h + 1), left = random.below(in_width - w + 1);
+    return {top, left, h, w};
   }
   // The largest window in the middle whose ratio is in the range.
-  const double own = static_cast<double>(in.width) / static_cast<double>(in.height);
-  std::int64_t h = in.height, w = in.width;
-  if (own < ratio[0]) h = std::clamp<std::int64_t>(std::llround(static_cast<double>(w) / ratio[0]), 1, in.height);
-  else if (own > ratio[1]) w = std::clamp<std::int64_t>(std::llround(static_cast<double>(h) * ratio[1]), 1, in.width);
-  return window((in.height - h) / 2, (in.width - w) / 2, h, w);
+  const double own = static_cast<double>(in_width) / static_cast<double>(in_height);
+  std::int64_t h = in_height, w = in_width;
+  if (own < ratio[0]) h = std::clamp<std::int64_t>(std::llround(static_cast<double>(w) / ratio[0]), 1, in_height);
+  else if (own > ratio[1]) w = std::clamp<std::int64_t>(std::llround(static_cast<double>(h) * ratio[1]), 1, in_width);
+  return {(in_height - h) / 2, (in_width - w) / 2, h, w};
+}
+
+Tensor RandomResizedCrop::operator()(const Tensor& image, data::Random& random, SourceLocation where) const {
+  const CallSite site("RandomResizedCrop", where);
+  const Planes in = planes_of("RandomResizedCrop", image, where);
+  const auto [top, left, h, w] = window(in.height, in.width, random, where);
+  return resize(cut(in, top, left, h, w, where), height, width, antialias, where);
 }
 
 }  // namespace minnow::vision

@@ -7,6 +7,7 @@
 #include <vector>
 #include <minnow/data/transform.h>
 #include <minnow/ops/convolution/resample.h>
+#include <minnow/vision/annotated.h>
 
 namespace minnow::vision {
 
@@ -111,6 +112,12 @@ struct RandomResizedCrop {
   std::array<double, 2> ratio = {3.0 / 4, 4.0 / 3};
   bool antialias = true;
   Tensor operator()(const Tensor& image, data::Random& random, SourceLocation where = SourceLocation::current()) const;
+  Annotated operator()(const Annotated& sample, data::Random& random,
+                       SourceLocation where = SourceLocation::current()) const;
+
+  /// The window {top, left, height, width} of an image of this size.
+  std::array<std::int64_t, 4> window(std::int64_t in_height, std::int64_t in_width, data::Random& random,
+                                     SourceLocation where = SourceLocation::current()) const;
 };
 /// Brightness, contrast and saturation by factors in [max(0, 1 - x), 1 + x], hue in [-hue, hue], in random order.
 struct ColorJitter {

@@ -113,7 +113,7 @@ LENGTHS = "Numbers(static_cast<std::size_t>(x.size(1)), n[0])"
 PACKED = "nn.utils.rnn.pack_padded_sequence(x, [n[0]] * x.shape[1])"
 TIMES = Shapes("5x2x3 | 5\n*30x16x32 | 20\n100x64x8 | 100\n30x1x64 | 30\n30x7x33 | 7", fixed=True)
 add("nn::pack_padded_sequence", "x", TIMES, f"nn::pack_padded_sequence(x, {LENGTHS})", PACKED, check="none")
-add("nn::pad_packed_sequence", "x", TIMES, f"nn::pad_packed_sequence(nn::pack_padded_sequence(x, {LENGTHS})).first",
+add("nn::pad_packed_sequence", "x", TIMES, f"nn::pad_packed_sequence(nn::pack_padded_sequence(x, {LENGTHS})).output",
     f"nn.utils.rnn.pad_packed_sequence({PACKED})[0]")
 add("nn::pad_sequence", "a b", Shapes("3x4 5x4\n*300x64 200x64"), "nn::pad_sequence({a, b})",
     "nn.utils.rnn.pad_sequence([a, b])")

@@ -7,6 +7,7 @@
 
 #define MINNOW_VERSION "0.1.0"
 
+#include <minnow/tensor/activation.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/dtype.h>

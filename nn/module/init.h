@@ -55,6 +55,7 @@ Tensor xavier_uniform_(const Tensor& t, double gain = 1, RandomGenerator* genera
 Tensor xavier_normal_(const Tensor& t, double gain = 1, RandomGenerator* generator = nullptr,
                       SourceLocation where = SourceLocation::current());
 
+/// The size of a weight that its scale follows: the number of inputs or of outputs of an element.
 enum class FanMode { fan_in, fan_out };
 struct KaimingOptions {
   double a = 0;  ///< negative slope, for leaky_relu

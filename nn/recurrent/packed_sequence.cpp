@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/indexing/index.h>
@@ -23,6 +24,55 @@ void detail::require_lengths(const Tensor& padded, const std::vector<std::int64_
                                {{name, given}}, "leave out empty sequences"));
 }
 
+namespace {
+
+/// The longest first, of equal ones the first.
+std::vector<std::int64_t> longest_first(const PackedSequence& packed) {
+  detail::require_lengths(packed.padded, packed.lengths, "padded", packed.padded);
+  std::vector<std::int64_t> order(packed.lengths.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto length = [&](std::int64_t n) { return packed.lengths[static_cast<std::size_t>(n)]; };
+  std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return length(a) > length(b); });
+  return order;
+}
+
+}  // namespace
+
+Tensor PackedSequence::data(SourceLocation where) const {
+  const CallSite site("PackedSequence::data", where);
+  const std::vector<std::int64_t> order = longest_first(*this);
+  const auto count = std::ssize(order);
+  std::vector<std::int64_t> rows;
+  for (std::int64_t t = 0; t < padded.size(0); ++t)
+    for (const std::int64_t n : order)
+      if (lengths[static_cast<std::size_t>(n)] > t) rows.push_back(t * count + n);
+  return padded.flatten(0, 1).index_select(0, tensor(rows).to(padded.device()));
+}
+
+Tensor PackedSequence::batch_sizes(SourceLocation where) const {
+  const CallSite site("PackedSequence::batch_sizes", where);
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t n : longest_first(*this))
+    for (std::size_t t = 0; t < static_cast<std::size_t>(lengths[static_cast<std::size_t>(n)]); ++t)
+      if (t == sizes.size()) sizes.push_back(1);
+      else ++sizes[t];
+  return tensor(sizes);
+}
+
+Tensor PackedSequence::sorted_indices(SourceLocation where) const {
+  const CallSite site("PackedSequence::sorted_indices", where);
+  return tensor(longest_first(*this)).to(padded.device());
+}
+
+Tensor PackedSequence::unsorted_indices(SourceLocation where) const {
+  const CallSite site("PackedSequence::unsorted_indices", where);
+  const std::vector<std::int64_t> order = longest_first(*this);
+  std::vector<std::int64_t> places(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    places[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  return tensor(places).to(padded.device());
+}
+
 PackedSequence pack_padded_sequence(const In& x, const std::vector<std::int64_t>& lengths, const PackOptions& options) {
   const Operation op("pack_padded_sequence", x.where, {{"x", *x}});
   if (x->dim() < 2)
@@ -42,8 +92,7 @@ PackedSequence pack_padded_sequence(const In& x, const In& lengths, const PackOp
   return pack_padded_sequence(x, lengths->to_vector<std::int64_t>(), options);
 }
 
-std::pair<Tensor, Tensor> pad_packed_sequence(const PackedSequence& packed, const PadOptions& options,
-                                              SourceLocation where) {
+PaddedSequence pad_packed_sequence(const PackedSequence& packed, const PadOptions& options, SourceLocation where) {
   const Operation op("pad_packed_sequence", where, {{"padded", packed.padded}});
   detail::require_lengths(packed.padded, packed.lengths, "padded", packed.padded);
   const Tensor lengths = tensor(packed.lengths);

@@ -1,17 +1,27 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 #include <minnow/tensor/in.h>
 
 namespace minnow::nn {
 
 /// Sequences of several lengths for RNN, GRU and LSTM, as torch.nn.utils.rnn.PackedSequence.  They are kept padded: what
-/// stands behind the end of a sequence has no effect and gets no gradient.
+/// stands behind the end of a sequence has no effect and gets no gradient.  The functions give PyTorch's form of them, with
+/// the same errors as pad_packed_sequence().
 struct PackedSequence {
   Tensor padded;                      ///< [T, N, ...]
   std::vector<std::int64_t> lengths;  ///< N numbers from 1 to T
+
+  /// The steps of all sequences one after another, [sum of the lengths, ...]: the first steps, the longest sequence first,
+  /// then the second ones of those that have one.
+  [[nodiscard]] Tensor data(SourceLocation where = SourceLocation::current()) const;
+  /// How many sequences have a step t: int64 [T], on the CPU.
+  [[nodiscard]] Tensor batch_sizes(SourceLocation where = SourceLocation::current()) const;
+  /// The numbers of the sequences, the longest first: int64 [N].
+  [[nodiscard]] Tensor sorted_indices(SourceLocation where = SourceLocation::current()) const;
+  /// The place of each sequence in that order: int64 [N].
+  [[nodiscard]] Tensor unsorted_indices(SourceLocation where = SourceLocation::current()) const;
 };
 
 namespace detail {
@@ -35,10 +45,14 @@ struct PadOptions {
   double padding_value = 0;       ///< behind the ends
   std::int64_t total_length = 0;  ///< T of pad_packed_sequence's result; 0: the largest length
 };
-/// {padded, lengths (int64, on the CPU)}.  ValueError for a total_length below the largest length.
-[[nodiscard]] std::pair<Tensor, Tensor> pad_packed_sequence(const PackedSequence& packed,
-                                                            const PadOptions& options = {},
-                                                            SourceLocation where = SourceLocation::current());
+/// What pad_packed_sequence() returns.
+struct PaddedSequence {
+  Tensor output;   ///< [T, N, ...], or [N, T, ...] with batch_first
+  Tensor lengths;  ///< int64 [N], on the CPU
+};
+/// {output, lengths}.  ValueError for a total_length below the largest length.
+[[nodiscard]] PaddedSequence pad_packed_sequence(const PackedSequence& packed, const PadOptions& options = {},
+                                                 SourceLocation where = SourceLocation::current());
 /// Tensors [L, ...] that differ in L, as one.   ->  [T, N, ...], or [N, T, ...] with batch_first.  ValueError for an empty
 /// list, ShapeError for other sizes that differ.
 [[nodiscard]] Tensor pad_sequence(const std::vector<Tensor>& sequences, const PadOptions& options = {},

@@ -94,6 +94,7 @@ class GRU : public ModuleOf<std::tuple<Tensor, Tensor>(Tensor, Tensor)> {
   detail::Recurrent net_;
 };
 
+/// The activation of an RNN.
 enum class Nonlinearity : std::uint8_t { tanh, relu };
 
 /// A simple recurrent network (Elman 1990), as torch.nn.RNN: h = tanh(W_ih x + b_ih + W_hh h + b_hh).  Call and shapes as of

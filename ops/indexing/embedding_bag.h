@@ -6,6 +6,7 @@
 
 namespace minnow {
 
+/// What embedding_bag() makes of the rows of a bag.
 enum class BagMode : std::uint8_t { sum, mean, max };
 
 /// Of the function; the layer's are nn::EmbeddingBagOptions.

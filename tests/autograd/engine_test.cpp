@@ -10,6 +10,7 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "devices.h"
+#include "thrown.h"
 
 namespace minnow {
 namespace {
@@ -165,6 +166,23 @@ TEST_P(Engine, GradDoesNotWriteLeafGradients) {
   EXPECT_FALSE(x.grad().defined());
   EXPECT_THROW(grad(y, unused, {.retain_graph = true}), AutogradError);
   EXPECT_FALSE(grad(y, unused, {.allow_unused = true}).defined());
+}
+
+TEST_P(Engine, ErrorsSayWhichOfSeveralInputsAndOutputs) {
+  const Tensor x = leaf({3}), unused = leaf({1}), plain = x.detach(), y = x * x;
+  using Tensors = std::vector<Tensor>;
+  const auto error = [](const Tensors& outputs, const Tensors& inputs, const Tensors& given = {}) {
+    return test::error_of<Error>([&] { grad(outputs, inputs, {.retain_graph = true, .grad_outputs = given}); });
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const std::string undefined = error({y}, {x, Tensor()}), without = error({y}, {x, x, plain});
+  EXPECT_TRUE(has(undefined, "inputs[1] is undefined")) << undefined;
+  EXPECT_TRUE(has(without, "inputs[2] does not require a gradient  (")) << without;
+  EXPECT_TRUE(has(error({y}, {x, unused}), "the outputs do not depend on inputs[1]  ("));
+  EXPECT_TRUE(has(error({y}, {plain}), "the input does not require a gradient  ("));
+  EXPECT_TRUE(has(error({y, plain}, {x}), "outputs[1] depends on no tensor"));
+  EXPECT_TRUE(has(error({y, y}, {x}, {y, zeros({3, 4}, {DType::float64, device()})}), "the shape of outputs[1]"));
+  EXPECT_TRUE(has(error({plain}, {x}), "the output depends on no tensor"));
 }
 
 TEST_P(Engine, CreateGraphGivesSecondDerivatives) {

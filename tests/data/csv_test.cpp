@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <minnow/data/csv.h>
 #include <minnow/data/loader.h>
 #include <minnow/tensor/create.h>
@@ -249,6 +250,61 @@ TEST_F(Csv, NumbersThatADtypeCannotHoldAreRefused) {
   EXPECT_EQ(t.tensor({"b"}, {.dtype = DType::int32})(1, 0).item(), 70000);
   for (const DType dtype : {DType::int8, DType::int16, DType::uint8})
     EXPECT_TRUE(has(error_of<ValueError>([&] { (void)t.tensor({"b"}, {.dtype = dtype}); }), "cannot hold the value"));
+}
+
+TEST_F(Csv, TimesAreSecondsSince1970) {
+  const Table t = table(
+      "at,x\n1970-01-02,1\n2024-02-29T23:59:58.75Z,2\n2024-02-29 12:30,3\n1969-12-31T23:00:00+02:00,4\n"
+      "2000-01-01T00:00:00-0530,5\n",
+      {.times = {"at"}});
+  EXPECT_EQ(t.column("at").to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{86400, 1709251198, 1709209800, -10800, 946704600}));
+  EXPECT_FALSE(t.is_category("at"));
+  for (const char* bad : {"2023-02-29", "2024-13-01", "24-01-01", "2024-01-01T24:00", "2024-01-01x", "2024-01-01T12",
+                          "2024-01-01T12:30:15.", "2024-01-01T12:30+2", "noon"})
+    EXPECT_TRUE(has(refused(std::string("at\n2024-01-01\n") + bad + "\n", {.times = {"at"}}), bad)) << bad;
+}
+
+TEST_F(Csv, MissingCellsAreFilledOrDropped) {
+  const Table t = table("day,n,kind\n,1,\n2024-01-01,,b\n,3,\n2024-01-03,4,a\n", {.times = {"day"}});
+  EXPECT_EQ(t.column("day").dtype(), float64);
+  const Table filled = t.fill_forward(), one = t.fill_forward({"n"});
+  EXPECT_EQ(filled.missing("day"), 1) << "nothing stands before the first";
+  EXPECT_TRUE(std::isnan(reals(filled.column("day"))[0]));
+  EXPECT_EQ(reals(filled.column("day"))[2], 1704067200);
+  EXPECT_EQ(reals(filled.column("n")), (Reals{1, 1, 3, 4}));
+  EXPECT_EQ(filled.column("kind").to_vector<std::int64_t>(), (std::vector<std::int64_t>{-1, 1, 1, 0}));
+  EXPECT_EQ(one.missing("n"), 0);
+  EXPECT_EQ(one.missing("kind"), 2);
+  const Table whole = filled.drop_missing(), days = t.drop_missing({"day"});
+  EXPECT_EQ(whole.rows(), 3);
+  EXPECT_EQ(whole.column("day").to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{1704067200, 1704067200, 1704240000}));
+  EXPECT_EQ(whole.column("day").dtype(), int64);
+  EXPECT_EQ(days.rows(), 2);
+  EXPECT_EQ(days.missing("n"), 1);
+  EXPECT_EQ(t.rows(), 4) << "the table itself stays as it is";
+  EXPECT_EQ(t.drop_missing({"day", "n", "kind"}).dataset("kind").size(), 1);
+  EXPECT_THROW((void)t.fill_forward({"none"}), IndexError);
+  EXPECT_TRUE(has(error_of<IndexError>([&] { (void)t.drop_missing({"none"}); }), "Table::drop_missing"));
+}
+
+TEST_F(Csv, PrintsItsFirstAndLastRows) {
+  const Table t = table("day,x,naïve\n2024-01-01,0.5,ü\n2024-01-02T03:04:05,,abcdefghijklmnopqrstuvwxyz0123456789\n",
+                        {.times = {"day"}});
+  std::ostringstream out;
+  out << t;
+  EXPECT_EQ(out.str(),
+            "                   day        x                           naïve\n"
+            "                  time  float64                        category\n"
+            "0           2024-01-01      0.5                               ü\n"
+            "1  2024-01-02T03:04:05      NaN  abcdefghijklmnopqrstuvwxyz0...\n"
+            "[2 rows, 3 columns]\n");
+  std::string many = "n\n";
+  for (int i = 0; i < 100; ++i) many += std::to_string(i) + "\n";
+  const std::string shown = table(many).to_string();
+  EXPECT_TRUE(has(shown, "\n  4      4\n...    ...\n 95     95\n")) << shown;
+  EXPECT_TRUE(has(table("a\n").to_string(), "[0 rows, 1 columns]"));
 }
 
 }  // namespace

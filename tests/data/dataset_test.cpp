@@ -44,6 +44,13 @@ TEST(Datasets, SplitsCoverEverythingOnce) {
   EXPECT_THROW(data::random_split(hundred, {70, kMost}), ValueError);
   EXPECT_THROW(data::random_split(hundred, {70, kMost, kMost, 32}), ValueError);  // 100 modulo 2^64
   EXPECT_THROW(data::random_split(hundred, {101, -1}), ValueError);
+  const data::Subset by_tensor(hundred, tensor({7, 3, 3}));
+  EXPECT_EQ(by_tensor.indices(), (std::vector<std::int64_t>{7, 3, 3}));
+  EXPECT_EQ(by_tensor.get(0)[0].item(), 7);
+  EXPECT_THROW(data::Subset(hundred, tensor({100})), IndexError);
+  EXPECT_THROW(data::Subset(hundred, tensor({1.0F})), DTypeError);
+  EXPECT_THROW(data::Subset(hundred, Tensor()), DTypeError);
+  EXPECT_THROW(data::Subset(hundred, tensor({{1}})), ShapeError);
   EXPECT_THROW(data::Subset(hundred, {100}), IndexError);
   EXPECT_THROW(parts[0].get(70), IndexError);
   const data::ConcatDataset two(hundred, hundred);
@@ -82,6 +89,12 @@ TEST(Datasets, HeldBatchIsNotOverwritten) {
 }
 
 TEST(Datasets, RefuseBadInputs) {
+  const data::TensorDataset five(bytes({2}), bytes({2, 3}), bytes({2}), bytes({2, 1}), bytes({4})(slice(0, 2)));
+  static_assert(std::is_same_v<decltype(five.get(1)), std::array<Tensor, 5>>);
+  EXPECT_EQ(five.get(1)[1].to_vector<int>(), (std::vector<int>{3, 4, 5}));
+  EXPECT_TRUE(
+      has(test::error_of<ShapeError>([] { data::TensorDataset(bytes({2}), bytes({2}), bytes({2}), bytes({3})); }),
+          "dataset_test.cpp"));
   EXPECT_THROW(data::TensorDataset{Tensor()}, ValueError);
   EXPECT_THROW(data::TensorDataset(bytes({})), ShapeError);
   EXPECT_THROW(data::TensorDataset(bytes({2}), bytes({3})), ShapeError);

@@ -94,7 +94,7 @@ TEST_P(GoldenRecurrent, PackedSequences) {
         [&](auto& module, const Tensors& x) {
           const nn::PackedSequence packed = nn::pack_padded_sequence(x[0], lengths, {.batch_first = batch_first});
           const auto padded = [&](const nn::PackedSequence& p) {
-            return nn::pad_packed_sequence(p, {.batch_first = batch_first}).first;
+            return nn::pad_packed_sequence(p, {.batch_first = batch_first}).output;
           };
           if constexpr (std::is_same_v<decltype(net), nn::LSTM>) {
             auto [y, h, c] = x.size() == 3 ? module(packed, x[1], x[2]) : module(packed);
@@ -134,14 +134,14 @@ TEST_P(GoldenRecurrent, DerivativesMatchDifferences) {
   check(nn::RNN(2, 3), kFromOne, {x, h});
   const auto packed = [](auto& net, const Tensors& t) {
     auto [y, last] = net(nn::pack_padded_sequence(t[0], {3, 1}), t[1]);
-    return cat({nn::pad_packed_sequence(y).first.flatten(), last.flatten()});
+    return cat({nn::pad_packed_sequence(y).output.flatten(), last.flatten()});
   };
   check(nn::GRU(2, 3), packed, {x, h});
   check(nn::RNN(2, 3), packed, {x, h});
   check(nn::LSTM(2, 3),
         [](auto& net, const Tensors& t) {
           auto [y, last_h, last_c] = net(nn::pack_padded_sequence(t[0], {3, 1}), t[1], t[2]);
-          return cat({nn::pad_packed_sequence(y).first.flatten(), last_h.flatten(), last_c.flatten()});
+          return cat({nn::pad_packed_sequence(y).output.flatten(), last_h.flatten(), last_c.flatten()});
         },
         {x, h, c});
 }

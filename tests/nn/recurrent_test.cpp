@@ -111,9 +111,19 @@ TEST(PackedSequences, ArePaddedAndCut) {
   EXPECT_EQ(again[0][3].to_vector<float>(), (std::vector<float>{7, 7}));
   EXPECT_EQ(lengths.to_vector<int>(), (std::vector<int>{1, 3}));
   EXPECT_EQ(nn::pack_padded_sequence(ones({5, 2, 1}), {2, 3}).padded.size(0), 3);  // as long as the longest
-  const Tensor numbers = nn::pad_packed_sequence(nn::pack_padded_sequence(full({3, 2}, 16777217, int64), {3, 1})).first;
+  const Tensor numbers =
+      nn::pad_packed_sequence(nn::pack_padded_sequence(full({3, 2}, 16777217, int64), {3, 1})).output;
   EXPECT_EQ(numbers.to_vector<std::int64_t>(),
             (std::vector<std::int64_t>{16777217, 16777217, 16777217, 0, 16777217, 0}));
+  // PyTorch's form of [0, 3, ...], [1, 4, ...], [2, 5, ...] with these lengths.
+  Tensor steps = arange(12).view({4, 3}).to(float32).requires_grad_();
+  const nn::PackedSequence three = nn::pack_padded_sequence(steps, {2, 4, 2});
+  EXPECT_TRUE(three.data().equal(tensor({1.0F, 0.0F, 2.0F, 4.0F, 3.0F, 5.0F, 7.0F, 10.0F})));
+  EXPECT_TRUE(three.batch_sizes().equal(tensor({3, 3, 1, 1})));
+  EXPECT_TRUE(three.sorted_indices().equal(tensor({1, 0, 2})));
+  EXPECT_TRUE(nn::pack_padded_sequence(steps, {3, 2, 4}).unsorted_indices().equal(tensor({1, 2, 0})));
+  sum(three.data()).backward();
+  EXPECT_TRUE(steps.grad()[3].equal(tensor({0.0F, 1.0F, 0.0F}))) << "padding gets no gradient";
   // What stands behind the ends has no effect, not even NaN.
   const nn::LSTM lstm(2, 3, {.bidirectional = true});
   Tensor x = full({4, 2, 2}, std::nan("")), y = zeros({4, 2, 2});
@@ -124,7 +134,7 @@ TEST(PackedSequences, ArePaddedAndCut) {
   x.requires_grad_();
   const auto [p, h, c] = lstm(nn::pack_padded_sequence(x, {2, 4}));
   const auto [q, g, d] = lstm(nn::pack_padded_sequence(y, {2, 4}));
-  EXPECT_TRUE(nn::pad_packed_sequence(p).first.equal(nn::pad_packed_sequence(q).first));
+  EXPECT_TRUE(nn::pad_packed_sequence(p).output.equal(nn::pad_packed_sequence(q).output));
   EXPECT_TRUE(h.equal(g));
   sum(h).backward();
   EXPECT_EQ(x.grad()(3, 0).to_vector<float>(), (std::vector<float>{0, 0}));

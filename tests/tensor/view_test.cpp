@@ -28,6 +28,7 @@ TEST_P(Views, ShareStorage) {
 }
 
 TEST_P(Views, ShapesAndValues) {
+  EXPECT_EQ(Shape({64, 784}).to_string(), "[64, 784]");
   const Tensor x = counted({2, 3});
   EXPECT_EQ(values(x.t()), (Values{0, 3, 1, 4, 2, 5}));
   EXPECT_EQ(values(x.t().reshape({-1})), (Values{0, 3, 1, 4, 2, 5}));
