@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdarg>
+#include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
 #include <functional>
@@ -15,11 +16,13 @@
 #include <minnow/data/csv.h>
 #include <minnow/data/file_dataset.h>
 #include <minnow/data/idx.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/io/npy.h>
 #include <minnow/tensor/io/npz.h>
 #include <minnow/tensor/io/safetensors.h>
 #include <minnow/text/text.h>
+#include <minnow/training/checkpoint.h>
 #include <minnow/vision/image.h>
 
 #include "hostile.h"
@@ -196,35 +199,41 @@ std::vector<Work> works() {
   const auto bytes = [](const std::string& content) {
     return [content](const std::string& path, int) { test::write_bytes(path, content); };
   };
+  const auto from = [&](const char* file) { return bytes(test::read_bytes(std::string(MINNOW_TEST_DIR "/") + file)); };
   const std::string idx = test::raw({0, 0, 8, 1, 0, 0, 0, 5, 1, 2, 3, 4, 5}), table = "a,b\n1,x\n2,y\n";
   const auto read_idx = [](const std::string& path) { return test::text_of(data::read_idx(path)); };
   const auto read_csv = [](const std::string& path) { return test::text_of(data::read_csv(path).tensor({"a", "b"})); };
-  return {{"safetensors",
-           [](const std::string& path, int v) {
-             save({{"x", numbers(v)}, {"y", ramp<bool>({2})}}, path);
-           },
-           [](const std::string& path) { return test::text_of(load(path)); }},
-          {"npy", [](const std::string& path, int v) { save_npy(numbers(v), path); },
-           [](const std::string& path) { return test::text_of(load_npy(path)); }},
-          {"npz",
-           [](const std::string& path, int v) {
-             save_npz({{"x", numbers(v)}}, path);
-           },
-           [](const std::string& path) { return test::text_of(load_npz(path)); }},
-          {"packed_npz",
-           [](const std::string& path, int v) {
-             save_npz({{"x", numbers(v)}}, path, {.compress = true});
-           },
-           [](const std::string& path) { return test::text_of(load_npz(path)); }},
-          {"png", [](const std::string& path, int v) { vision::write_png(picture(v), path); },
-           [](const std::string& path) { return test::text_of(vision::read_image(path)); }},
-          {"rows", [](const std::string& path, int v) { save_npy(numbers(v), path); },
-           [](const std::string& path) { return test::text_of(data::FileTensor::npy(path).row(2)); }},
-          {"idx", bytes(idx), read_idx},
-          {"packed_idx", bytes(test::gzipped(idx)), read_idx},
-          {"csv", bytes(table), read_csv},
-          {"packed_csv", bytes(test::gzipped(table)), read_csv},
-          {"text", bytes(table), [](const std::string& path) { return text::read_text(path); }}};
+  return {
+      {"safetensors",
+       [](const std::string& path, int v) {
+         save({{"x", numbers(v)}, {"y", ramp<bool>({2})}}, path);
+       },
+       [](const std::string& path) { return test::text_of(load(path)); }},
+      {"npy", [](const std::string& path, int v) { save_npy(numbers(v), path); },
+       [](const std::string& path) { return test::text_of(load_npy(path)); }},
+      {"npz",
+       [](const std::string& path, int v) {
+         save_npz({{"x", numbers(v)}}, path);
+       },
+       [](const std::string& path) { return test::text_of(load_npz(path)); }},
+      {"packed_npz",
+       [](const std::string& path, int v) {
+         save_npz({{"x", numbers(v)}}, path, {.compress = true});
+       },
+       [](const std::string& path) { return test::text_of(load_npz(path)); }},
+      {"png", [](const std::string& path, int v) { vision::write_png(picture(v), path); },
+       [](const std::string& path) { return test::text_of(vision::read_image(path)); }},
+      {"rows", [](const std::string& path, int v) { save_npy(numbers(v), path); },
+       [](const std::string& path) { return test::text_of(data::FileTensor::npy(path).row(2)); }},
+      {"idx", bytes(idx), read_idx},
+      {"packed_idx", bytes(test::gzipped(idx)), read_idx},
+      {"csv", bytes(table), read_csv},
+      {"packed_csv", bytes(test::gzipped(table)), read_csv},
+      {"jpeg", from("fuzz/corpus/image/jpeg_rgb.jpg"),
+       [](const std::string& path) { return test::text_of(vision::read_image(path)); }},
+      {"torch", from("fuzz/corpus/torch/protocol4"), [](const std::string& path) { return test::text_of(load(path)); }},
+      {"gzip_of_two", bytes(test::gzipped(table) + test::gzipped("3,x\n")), read_csv},
+      {"text", bytes(table), [](const std::string& path) { return text::read_text(path); }}};
 }
 
 class FileFaults : public ::testing::TestWithParam<Work> {
@@ -348,6 +357,70 @@ TEST_P(FileFaults, NothingIsWrittenOrRead) {
     EXPECT_EQ(folder_.files(), 1u) << n;
   }
   EXPECT_TRUE(test::read_bytes(path_) == bytes);
+}
+
+/// A checkpoint with a tensor of one value.
+struct Saved {
+  explicit Saved(const std::string& folder, float value) : x(full({300}, value)), checkpoint(folder, {.keep = 1}) {
+    checkpoint.add("x", x);
+  }
+  Tensor x;
+  Checkpoint checkpoint;
+};
+
+TEST(CheckpointFaults, ASaveIsTheOldOneOrTheNewOne) {
+  for (const int error : {ENOSPC, EIO, EMFILE, EACCES, EINTR})
+    for (std::size_t n = 0;; ++n) {
+      ASSERT_LT(n, kMostCalls);
+      const MemoryFolder folder;
+      Saved(folder / "c", 1).checkpoint.save();
+      Saved run(folder / "c", 2);
+      bool threw = false;
+      Plan after;
+      {
+        const Faults faults(Fault::error, n, error);
+        try {
+          run.checkpoint.save();
+        } catch (const IoError&) { threw = true; }
+        after = faults.result();
+      }
+      const std::string place = after.failed + ", call " + std::to_string(n) + ", " + std::strerror(error);
+      Saved other(folder / "c", 3);
+      ASSERT_TRUE(other.checkpoint.resume()) << place;
+      const double found = other.x.mean().item();
+      EXPECT_TRUE(found == 2 || (threw && found == 1)) << place << ": " << found;
+      for (const auto& file : std::filesystem::directory_iterator(folder / "c"))
+        EXPECT_EQ(file.path().filename().string().rfind(".minnow-", 0), std::string::npos) << place;
+      run.checkpoint.save();
+      Saved again(folder / "c", 4);
+      ASSERT_TRUE(again.checkpoint.resume()) << place;
+      EXPECT_EQ(again.x.mean().item(), 2) << place;
+      if (after.failed.empty()) break;
+    }
+}
+
+TEST(CheckpointFaults, AResumeIsAnErrorOrComplete) {
+  const MemoryFolder folder;
+  Saved(folder / "c", 1).checkpoint.save();
+  for (const int error : {EIO, EMFILE, EACCES, EINTR})
+    for (std::size_t n = 0;; ++n) {
+      ASSERT_LT(n, kMostCalls);
+      Saved run(folder / "c", 3);
+      std::string what;
+      bool resumed = false;
+      Plan after;
+      {
+        const Faults faults(Fault::error, n, error);
+        try {
+          resumed = static_cast<bool>(run.checkpoint.resume());
+        } catch (const IoError& e) { what = e.what(); }
+        after = faults.result();
+      }
+      const std::string place = after.failed + ", call " + std::to_string(n) + ", " + std::strerror(error);
+      EXPECT_NE(resumed, !what.empty()) << place << ": a new run began in silence";
+      EXPECT_EQ(run.x.mean().item(), resumed ? 1 : 3) << place;
+      if (after.failed.empty()) break;
+    }
 }
 
 TEST(FileRaces, TwoWritersMakeAFileAtOnce) {
