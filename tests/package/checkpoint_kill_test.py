@@ -74,7 +74,7 @@ class Kill(unittest.TestCase):
         while not got and kills < 20 * KILLS:
             child = train(self.folder)
             if kills < KILLS:  # then it may end
-                time.sleep(self.random.uniform(0.3, 0.6) * whole if kills % 2 else self.random.uniform(0, whole / 2))
+                time.sleep(self.random.uniform(0, whole / 5))
                 child.kill()
             got = child.communicate()[0]
             kills += 1

@@ -24,7 +24,7 @@ void write_in_place(const std::string& from, const std::string& to) {
   }
 }
 
-/// Trains for 60 steps, going on where it was killed, and prints a number for the weights.
+/// Trains for 300 steps, going on where it was killed, and prints a number for the weights.
 int train(const std::string& folder) {
   manual_seed(3);
   nn::Sequential net(nn::Linear(4, 16), nn::BatchNorm1d(16), nn::ReLU(), nn::Dropout(0.3), nn::Linear(16, 2));
@@ -36,7 +36,7 @@ int train(const std::string& folder) {
   Checkpoint checkpoint(folder, {.keep = 2});
   checkpoint.add("net", net).add("adam", adam).add("schedule", schedule).add("loader", loader).add("step", step);
   checkpoint.resume();
-  while (step < 60)
+  while (step < 300)
     for (auto& [x, y] : loader) {
       const Tensor loss = nn::cross_entropy(net(x), y);
       adam.zero_grad();
@@ -45,7 +45,7 @@ int train(const std::string& folder) {
       schedule.step();
       ++step;
       checkpoint.save({.background = step % 3 == 0});
-      if (step == 60) break;
+      if (step == 300) break;
     }
   checkpoint.wait();
   double sum = 0;
