@@ -90,6 +90,8 @@ Tensor GradScaler::scale(const In& outputs) {
   if (!outputs->is_floating_point())
     throw DTypeError(message("the loss is not floating-point", {{"outputs", *outputs}}, "convert it: .to(float32)"));
   make_scale(outputs->device(), outputs.where);
+  for (Use& use : uses_)  // backward makes new gradients, which nobody has divided
+    if (use.stage == Stage::kFailed) use.stage = Stage::kReady;
   return *outputs * (scale_.device() == outputs->device() ? scale_ : scale_.to(outputs->device()));
 }
 
@@ -151,7 +153,7 @@ void GradScaler::unscale_(Optimizer& optimizer, SourceLocation where) {
   const CallSite site(kOp, where);
   refuse_in_capture(kOp, where);
   Use& use = use_of(optimizer);
-  if (use.stage == Stage::kUnscaled)
+  if (use.stage == Stage::kUnscaled || use.stage == Stage::kFailed)
     refuse(kOp, "it was called for this optimizer since the last update()\ncall it once for each step", where);
   if (use.stage == Stage::kStepped)
     refuse(kOp, "it was called after step()\ncall it before, or update() between the steps", where);
@@ -179,6 +181,7 @@ void GradScaler::step(Optimizer& optimizer, SourceLocation where) {
   }
   {
     const CallSite none = CallSite::none();
+    use.stage = Stage::kFailed;
     optimizer.step_unless(use.found_inf, where);
   }
   use.stage = Stage::kStepped;

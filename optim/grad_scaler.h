@@ -68,7 +68,8 @@ class GradScaler {
   void load_state_dict(const StateDict& values, SourceLocation where = SourceLocation::current());
 
  private:
-  enum class Stage : std::uint8_t { kReady, kUnscaled, kStepped };
+  /// kFailed: unscaled, but the optimizer's step has thrown.
+  enum class Stage : std::uint8_t { kReady, kUnscaled, kFailed, kStepped };
   /// An optimizer, and what was found in its gradients, on each device.
   struct Use {
     std::int64_t optimizer;  // its serial number: another one may come to have its address

@@ -123,6 +123,7 @@ class Methods {
   /// Whether shapes and all elements are equal.  Waits for the device.
   [[nodiscard]] bool equal(const In& b, SourceLocation where = SourceLocation::current()) const;
   /// Whether |a - b| <= atol + rtol |b|, elementwise and broadcast: bool.  NaN is close to nothing, unless equal_nan.
+  /// ValueError for a negative rtol or atol.
   [[nodiscard]] Tensor isclose(const In& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false, SourceLocation where = SourceLocation::current()) const;
   /// Whether |a - b| <= atol + rtol |b| everywhere; NaN is equal to nothing, unless equal_nan.  Waits for the device.
   [[nodiscard]] bool allclose(const In& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false, SourceLocation where = SourceLocation::current()) const;
@@ -295,9 +296,9 @@ class Methods {
   [[nodiscard]] Tensor elu(double alpha = 1, SourceLocation where = SourceLocation::current()) const;
   /// x; alpha (e^(x / alpha) - 1) below 0.
   [[nodiscard]] Tensor celu(double alpha = 1, SourceLocation where = SourceLocation::current()) const;
-  /// x limited to [low, high].
+  /// x limited to [low, high].  ValueError for low > high.
   [[nodiscard]] Tensor hardtanh(double low = -1, double high = 1, SourceLocation where = SourceLocation::current()) const;
-  /// x moved towards 0 by lambda.
+  /// x moved towards 0 by lambda.  ValueError for a negative lambda.
   [[nodiscard]] Tensor softshrink(double lambda = 0.5, SourceLocation where = SourceLocation::current()) const;
   /// x; 0 within [-lambda, lambda].
   [[nodiscard]] Tensor hardshrink(double lambda = 0.5, SourceLocation where = SourceLocation::current()) const;

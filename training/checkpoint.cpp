@@ -46,12 +46,24 @@ struct File {
   }
 };
 
-/// The checkpoints of a folder, oldest first.
+/// The checkpoints of a folder, oldest first.  IoError for a folder that cannot be read: nobody may take it for an empty one.
 std::vector<File> files_of(const std::string& folder) {
   std::vector<File> files;
+  const auto refuse = [&] {
+    throw IoError("Checkpoint: cannot read the folder '" + folder +
+                  "'\n  the system says: " + std::generic_category().message(errno) +
+                  "\nits checkpoints are unchanged: try again when it can be read");
+  };
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), &::closedir);
-  if (!entries) return files;
-  while (const dirent* entry = ::readdir(entries.get())) {
+  if (!entries) {
+    if (errno == ENOENT) return files;
+    refuse();
+  }
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(entries.get());
+    if (!entry && errno != 0) refuse();
+    if (!entry) break;
     long long number = 0;
     if (std::sscanf(entry->d_name, "checkpoint-%18lld", &number) != 1 || number < 0) continue;
     for (const bool best : {false, true})

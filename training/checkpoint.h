@@ -119,9 +119,9 @@ class Checkpoint {
   /// undefined tensor or a name that is not UTF-8; OutOfMemoryError.
   std::string save(const CheckpointSaveOptions& options = {}, SourceLocation where = SourceLocation::current());
   /// Loads the newest file of the folder; nothing if there is none.  A damaged file is left as it is, with a warning, and
-  /// the one before is used; FormatError or IoError if there is no other.  ValueError if the file does not fit: other
-  /// parts, another kind of optimizer, other shapes.  Whatever is thrown, all parts are as they were; one that refuses
-  /// its own state, or finds no memory even then, is named by a warning.
+  /// the one before is used; FormatError or IoError if there is no other, IoError if the folder cannot be read.
+  /// ValueError if the file does not fit: other parts, another kind of optimizer, other shapes.  Whatever is thrown, all
+  /// parts are as they were; one that refuses its own state, or finds no memory even then, is named by a warning.
   std::optional<ResumedCheckpoint> resume(SourceLocation where = SourceLocation::current());
   /// Waits for a save in the background, and throws what it has thrown.
   void wait(SourceLocation where = SourceLocation::current());

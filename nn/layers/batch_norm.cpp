@@ -59,12 +59,12 @@ Tensor BatchNorm::forward(const Tensor& x) {
   const bool tracks = is_training() && running_mean.defined();
   if (tracks && autograd::is_recomputing())  // the first call has updated the statistics
     return batch_norm(x, {}, {}, weight, bias, {.training = true, .eps = options_.eps});
-  if (tracks) {
-    add_(num_batches_tracked, 1);
-    if (!options_.momentum) momentum = 1.0 / num_batches_tracked.item();
-  }
-  return batch_norm(x, running_mean, running_var, weight, bias,
-                    {.training = is_training() || !running_mean.defined(), .momentum = momentum, .eps = options_.eps});
+  if (tracks && !options_.momentum) momentum = 1.0 / (num_batches_tracked.item() + 1);
+  const Tensor y =
+      batch_norm(x, running_mean, running_var, weight, bias,
+                 {.training = is_training() || !running_mean.defined(), .momentum = momentum, .eps = options_.eps});
+  if (tracks) add_(num_batches_tracked, 1);  // not a batch that could not be normalized
+  return y;
 }
 
 std::string BatchNorm::describe() const {

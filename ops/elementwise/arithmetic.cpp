@@ -374,6 +374,8 @@ bool equal(const In& a, const In& b) {
 
 Tensor isclose(const In& a, const In& b, double rtol, double atol, bool equal_nan) {
   const Operation op("isclose", a.where, {{"a", *a}, {"b", *b}});
+  if (!(rtol >= 0 && atol >= 0))
+    throw ValueError(message("rtol and atol may not be negative", op, "nothing is closer than a negative distance"));
   const NoGradGuard no_grad;
   const Tensor x = a->to(float64), y = b->to(float64);
   const Tensor close = logical_or(x == y, logical_and(abs(x - y) <= abs(y) * rtol + atol, isfinite(y)));

@@ -65,6 +65,7 @@ Tensor minimum_(const In& self, const TensorLike& other);
 /// Whether shapes and all elements are equal.  Waits for the device.
 [[nodiscard]] bool equal(const In& a, const In& b);
 /// Whether |a - b| <= atol + rtol |b|, elementwise and broadcast: bool.  NaN is close to nothing, unless equal_nan.
+/// ValueError for a negative rtol or atol.
 [[nodiscard]] Tensor isclose(const In& a, const In& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 /// Whether |a - b| <= atol + rtol |b| everywhere; NaN is equal to nothing, unless equal_nan.  Waits for the device.
 [[nodiscard]] bool allclose(const In& a, const In& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);

@@ -32,11 +32,11 @@ Tensor prelu(const In& x_, const In& weight_) {
   if (!x.is_floating_point() || x.dtype() != weight.dtype())
     throw DTypeError(message("x and weight must have one floating-point dtype", op, dtype_hint(op)));
   const int dim = x.dim() > 1 ? 1 : 0;
-  const bool single = weight.dim() == 1 && weight.size(0) == 1;
+  const bool single = weight.dim() <= 1 && weight.numel() == 1;
   if (!single && (weight.dim() != 1 || x.dim() == 0 || weight.size(0) != x.size(dim)))
-    throw ShapeError(
-        message("weight must have one number, or one for each channel", op,
-                x.dim() == 0 ? "its shape is [1] here" : fmt::format("its shape is [1] or [{}] here", x.size(dim))));
+    throw ShapeError(message(
+        "weight must have one number, or one for each channel", op,
+        x.dim() == 0 ? "its shape is [1] or [] here" : fmt::format("its shape is [1], [] or [{}] here", x.size(dim))));
   Shape shape = Shape::filled(single ? 0 : x.dim(), 1);
   if (!single) shape[dim] = x.size(dim);
   const Tensor factors = weight.reshape(shape);

@@ -198,8 +198,16 @@ Tensor softplus(const In& x, double beta, double threshold) { return function<ke
 Tensor leaky_relu(const In& x, double slope) { return function<kernels::LeakyRelu>(x, slope); }
 Tensor elu(const In& x, double alpha) { return function<kernels::Elu>(x, alpha); }
 Tensor celu(const In& x, double alpha) { return function<kernels::Celu>(x, alpha); }
-Tensor hardtanh(const In& x, double low, double high) { return function<kernels::Hardtanh>(x, low, high); }
-Tensor softshrink(const In& x, double lambda) { return function<kernels::Softshrink>(x, lambda); }
+Tensor hardtanh(const In& x, double low, double high) {
+  const CallSite site("hardtanh", x.where);
+  if (low > high) throw ValueError(message("low is above high", {{"x", *x}}, "give the smaller bound first"));
+  return function<kernels::Hardtanh>(x, low, high);
+}
+Tensor softshrink(const In& x, double lambda) {
+  const CallSite site("softshrink", x.where);
+  if (!(lambda >= 0)) throw ValueError(message("lambda is negative", {{"x", *x}}, "it is a distance from 0"));
+  return function<kernels::Softshrink>(x, lambda);
+}
 Tensor hardshrink(const In& x, double lambda) { return function<kernels::Hardshrink>(x, lambda); }
 Tensor threshold(const In& x, double limit, double value) { return function<kernels::Threshold>(x, limit, value); }
 

@@ -148,9 +148,9 @@ Tensor silu_(const In& x);
 [[nodiscard]] Tensor elu(const In& x, double alpha = 1);
 /// x; alpha (e^(x / alpha) - 1) below 0.
 [[nodiscard]] Tensor celu(const In& x, double alpha = 1);
-/// x limited to [low, high].
+/// x limited to [low, high].  ValueError for low > high.
 [[nodiscard]] Tensor hardtanh(const In& x, double low = -1, double high = 1);
-/// x moved towards 0 by lambda.
+/// x moved towards 0 by lambda.  ValueError for a negative lambda.
 [[nodiscard]] Tensor softshrink(const In& x, double lambda = 0.5);
 /// x; 0 within [-lambda, lambda].
 [[nodiscard]] Tensor hardshrink(const In& x, double lambda = 0.5);

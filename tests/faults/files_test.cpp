@@ -25,6 +25,8 @@ const Format kFormats[] = {
      [](const std::string& path) { return load(path); }},
     {"npz", [](const StateDict& values, const std::string& path) { save_npz(values, path); },
      [](const std::string& path) { return load_npz(path); }},
+    {"packed_npz", [](const StateDict& values, const std::string& path) { save_npz(values, path, {.compress = true}); },
+     [](const std::string& path) { return load_npz(path); }},
 };
 
 class FailedFile : public ::testing::TestWithParam<Format> {

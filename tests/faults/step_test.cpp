@@ -88,6 +88,32 @@ Training groups(Device device) {
   return t;
 }
 
+/// Convolutions and batch norm in bfloat16, and a scaled loss.
+Training images(Device device) {
+  manual_seed(5);
+  Training t{nn::Sequential(nn::Conv2d(1, 2, 3), nn::BatchNorm2d(2), nn::ReLU(), nn::MaxPool2d(2), nn::Flatten(),
+                            nn::Linear(8, 3)),
+             {},
+             {}};
+  t.net.to(device);
+  auto adam = std::make_shared<optim::Adam>(t.net.parameters());
+  auto scaler = std::make_shared<optim::GradScaler>(optim::GradScalerOptions{.init_scale = 8});
+  t.step = [net = t.net, adam, scaler, device]() mutable {
+    const Tensor x = arange(0, 72).to(device, float32).reshape({2, 1, 6, 6}) / 72;
+    adam->zero_grad();
+    Tensor loss;
+    {
+      const Autocast autocast(bfloat16);
+      loss = mean(square(net(x)));
+    }
+    scaler->scale(loss).backward();
+    scaler->step(*adam);
+    scaler->update();
+  };
+  t.state = [adam] { return adam->state_dict(); };
+  return t;
+}
+
 struct Family {
   const char* name;
   std::function<Training(Device)> make;
@@ -105,6 +131,7 @@ const Family kFamilies[] = {
     {"Adafactor", by<optim::Adafactor>(true)},
     {"Muon", by<optim::Muon>(false, optim::MuonOptions{.ns_steps = 2, .bfloat16 = false})},
     {"Lbfgs", by_lbfgs(optim::LineSearch::none)},
+    {"ImagesInBfloat16", images},
     {"LbfgsWithLineSearch", by_lbfgs(optim::LineSearch::strong_wolfe)},
 };
 

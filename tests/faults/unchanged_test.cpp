@@ -170,6 +170,28 @@ TEST(Unchanged, AStateDictThatCouldNotGrow) {
       });
 }
 
+// Its mean and variance move together, and no batch is counted that was not normalized.
+TEST(Unchanged, ABatchNormThatCouldNotRun) {
+  for (const Device device : {Device(), Device("sim:0")}) {
+    const Tensor x = arange(0, 24).to(device, float32).reshape({2, 3, 2, 2}).transpose(2, 3);
+    bool failed = true;
+    std::size_t n = 0;
+    for (; failed && n < 200; ++n) {
+      nn::BatchNorm2d norm(3);
+      norm.to(device);
+      const bool threw = test::throws(n, Shortage::once, failed, [&] { (void)norm(x); });
+      const bool mean = norm.running_mean.to_vector<float>()[1] != 0;
+      const bool var = norm.running_var.to_vector<float>()[1] != 1;
+      const bool counted = norm.num_batches_tracked.item() == 1;
+      ASSERT_EQ(mean, var) << "allocation " << n;
+      ASSERT_TRUE(!counted || mean) << "allocation " << n;
+      ASSERT_TRUE(counted || threw) << "allocation " << n;
+    }
+    EXPECT_GT(n, 5u);
+    EXPECT_LT(n, 200u);
+  }
+}
+
 TEST(Unchanged, TheModesOfASummary) {
   const std::function<Net()> make = [] { return Net(); };
   expect_unchanged(

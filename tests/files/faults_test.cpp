@@ -1,8 +1,9 @@
 // The nth system call of saving and loading fails, for every n: a typed error or success, the old file or the new one, and
-// nothing left behind.  CMake links this program with --wrap for the functions below.
+// nothing left behind.  failing_calls.h says how.
 
 #include <cerrno>
 #include <cstdarg>
+#include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
 #include <functional>
@@ -15,141 +16,17 @@
 #include <minnow/data/csv.h>
 #include <minnow/data/file_dataset.h>
 #include <minnow/data/idx.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/io/npy.h>
 #include <minnow/tensor/io/npz.h>
 #include <minnow/tensor/io/safetensors.h>
 #include <minnow/text/text.h>
+#include <minnow/training/checkpoint.h>
 #include <minnow/vision/image.h>
 
+#include "failing_calls.h"
 #include "hostile.h"
-
-namespace minnow {
-namespace {
-
-enum class Fault { none, error, short_count, nothing };
-
-/// What happens to the calls of this thread.
-struct Plan {
-  Fault fault = Fault::none;
-  int error = 0;
-  std::size_t at = 0;     // the number of the call
-  std::size_t calls = 0;  // so far
-  std::string failed;     // its name
-  bool renamed = false;
-  std::string appears{};  // a file that another writer makes just before the next stat()
-};
-Plan* plan = nullptr;
-
-/// Whether this call fails; errno is set then.
-bool fails(const char* name) {
-  if (!plan || plan->fault != Fault::error || plan->calls++ != plan->at) return false;
-  plan->failed = name;
-  errno = plan->error;
-  return true;
-}
-
-/// The bytes that a read or write may take: all, half of them, or none.
-std::size_t allowed(const char* name, std::size_t bytes) {
-  if (!plan || (plan->fault != Fault::short_count && plan->fault != Fault::nothing)) return bytes;
-  if (plan->fault == Fault::short_count) {  // of every call
-    plan->failed = name;
-    return std::min(bytes, 1 + bytes / 3);
-  }
-  if (plan->calls++ != plan->at) return bytes;
-  plan->failed = name;
-  return 0;
-}
-
-}  // namespace
-}  // namespace minnow
-
-// NOLINTBEGIN(bugprone-reserved-identifier): the linker's names.
-extern "C" {
-int __real_open(const char* path, int flags, ...);
-int __real_openat(int folder, const char* path, int flags, ...);
-int __real_close(int fd);
-ssize_t __real_read(int fd, void* bytes, size_t count);
-ssize_t __real_pread(int fd, void* bytes, size_t count, off_t offset);
-ssize_t __real_write(int fd, const void* bytes, size_t count);
-int __real_fsync(int fd);
-int __real_rename(const char* from, const char* to);
-int __real_fstat(int fd, struct stat* info);
-int __real_lstat(const char* path, struct stat* info);
-int __real_stat(const char* path, struct stat* info);
-int __real_fstatat(int folder, const char* path, struct stat* info, int flags);
-int __real_flock(int fd, int operation);
-int __real_fcntl(int fd, int command, ...);
-int __real_fchown(int fd, uid_t owner, gid_t group);
-int __real_fchmod(int fd, mode_t mode);
-int __real_faccessat(int folder, const char* path, int mode, int flags);
-DIR* __real_opendir(const char* path);
-
-int __wrap_open(const char* path, int flags, ...) {
-  va_list more;
-  va_start(more, flags);
-  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(more, mode_t) : 0;
-  va_end(more);
-  return minnow::fails("open") ? -1 : __real_open(path, flags, mode);
-}
-int __wrap_openat(int folder, const char* path, int flags, ...) {
-  va_list more;
-  va_start(more, flags);
-  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(more, mode_t) : 0;
-  va_end(more);
-  return minnow::fails("openat") ? -1 : __real_openat(folder, path, flags, mode);
-}
-int __wrap_close(int fd) {  // the descriptor is closed all the same, as by Linux
-  const bool fails = minnow::fails("close");
-  const int error = errno, result = __real_close(fd);
-  if (!fails) return result;
-  errno = error;
-  return -1;
-}
-ssize_t __wrap_read(int fd, void* bytes, size_t count) {
-  return minnow::fails("read") ? -1 : __real_read(fd, bytes, minnow::allowed("read", count));
-}
-ssize_t __wrap_pread(int fd, void* bytes, size_t count, off_t offset) {
-  return minnow::fails("pread") ? -1 : __real_pread(fd, bytes, minnow::allowed("pread", count), offset);
-}
-ssize_t __wrap_write(int fd, const void* bytes, size_t count) {
-  return minnow::fails("write") ? -1 : __real_write(fd, bytes, minnow::allowed("write", count));
-}
-int __wrap_fsync(int fd) { return minnow::fails("fsync") ? -1 : __real_fsync(fd); }
-int __wrap_rename(const char* from, const char* to) {
-  if (minnow::fails("rename")) return -1;
-  const int result = __real_rename(from, to);
-  if (minnow::plan && result == 0) minnow::plan->renamed = true;
-  return result;
-}
-int __wrap_fstat(int fd, struct stat* info) { return minnow::fails("fstat") ? -1 : __real_fstat(fd, info); }
-int __wrap_lstat(const char* path, struct stat* info) { return minnow::fails("lstat") ? -1 : __real_lstat(path, info); }
-int __wrap_stat(const char* path, struct stat* info) {
-  if (minnow::plan && !minnow::plan->appears.empty())
-    __real_close(__real_open(std::exchange(minnow::plan->appears, {}).c_str(), O_WRONLY | O_CREAT, 0600));
-  return minnow::fails("stat") ? -1 : __real_stat(path, info);
-}
-int __wrap_fstatat(int folder, const char* path, struct stat* info, int flags) {
-  return minnow::fails("fstatat") ? -1 : __real_fstatat(folder, path, info, flags);
-}
-int __wrap_flock(int fd, int operation) { return minnow::fails("flock") ? -1 : __real_flock(fd, operation); }
-int __wrap_fcntl(int fd, int command, ...) {
-  va_list more;
-  va_start(more, command);
-  const long argument = va_arg(more, long);  // NOLINT(google-runtime-int): as the kernel
-  va_end(more);
-  return minnow::fails("fcntl") ? -1 : __real_fcntl(fd, command, argument);
-}
-int __wrap_fchown(int fd, uid_t owner, gid_t group) {
-  return minnow::fails("fchown") ? -1 : __real_fchown(fd, owner, group);
-}
-int __wrap_fchmod(int fd, mode_t mode) { return minnow::fails("fchmod") ? -1 : __real_fchmod(fd, mode); }
-int __wrap_faccessat(int folder, const char* path, int mode, int flags) {
-  return minnow::fails("faccessat") ? -1 : __real_faccessat(folder, path, mode, flags);
-}
-DIR* __wrap_opendir(const char* path) { return minnow::fails("opendir") ? nullptr : __real_opendir(path); }
-}
-// NOLINTEND(bugprone-reserved-identifier)
 
 namespace minnow {
 namespace {
@@ -196,35 +73,41 @@ std::vector<Work> works() {
   const auto bytes = [](const std::string& content) {
     return [content](const std::string& path, int) { test::write_bytes(path, content); };
   };
+  const auto from = [&](const char* file) { return bytes(test::read_bytes(std::string(MINNOW_TEST_DIR "/") + file)); };
   const std::string idx = test::raw({0, 0, 8, 1, 0, 0, 0, 5, 1, 2, 3, 4, 5}), table = "a,b\n1,x\n2,y\n";
   const auto read_idx = [](const std::string& path) { return test::text_of(data::read_idx(path)); };
   const auto read_csv = [](const std::string& path) { return test::text_of(data::read_csv(path).tensor({"a", "b"})); };
-  return {{"safetensors",
-           [](const std::string& path, int v) {
-             save({{"x", numbers(v)}, {"y", ramp<bool>({2})}}, path);
-           },
-           [](const std::string& path) { return test::text_of(load(path)); }},
-          {"npy", [](const std::string& path, int v) { save_npy(numbers(v), path); },
-           [](const std::string& path) { return test::text_of(load_npy(path)); }},
-          {"npz",
-           [](const std::string& path, int v) {
-             save_npz({{"x", numbers(v)}}, path);
-           },
-           [](const std::string& path) { return test::text_of(load_npz(path)); }},
-          {"packed_npz",
-           [](const std::string& path, int v) {
-             save_npz({{"x", numbers(v)}}, path, {.compress = true});
-           },
-           [](const std::string& path) { return test::text_of(load_npz(path)); }},
-          {"png", [](const std::string& path, int v) { vision::write_png(picture(v), path); },
-           [](const std::string& path) { return test::text_of(vision::read_image(path)); }},
-          {"rows", [](const std::string& path, int v) { save_npy(numbers(v), path); },
-           [](const std::string& path) { return test::text_of(data::FileTensor::npy(path).row(2)); }},
-          {"idx", bytes(idx), read_idx},
-          {"packed_idx", bytes(test::gzipped(idx)), read_idx},
-          {"csv", bytes(table), read_csv},
-          {"packed_csv", bytes(test::gzipped(table)), read_csv},
-          {"text", bytes(table), [](const std::string& path) { return text::read_text(path); }}};
+  return {
+      {"safetensors",
+       [](const std::string& path, int v) {
+         save({{"x", numbers(v)}, {"y", ramp<bool>({2})}}, path);
+       },
+       [](const std::string& path) { return test::text_of(load(path)); }},
+      {"npy", [](const std::string& path, int v) { save_npy(numbers(v), path); },
+       [](const std::string& path) { return test::text_of(load_npy(path)); }},
+      {"npz",
+       [](const std::string& path, int v) {
+         save_npz({{"x", numbers(v)}}, path);
+       },
+       [](const std::string& path) { return test::text_of(load_npz(path)); }},
+      {"packed_npz",
+       [](const std::string& path, int v) {
+         save_npz({{"x", numbers(v)}}, path, {.compress = true});
+       },
+       [](const std::string& path) { return test::text_of(load_npz(path)); }},
+      {"png", [](const std::string& path, int v) { vision::write_png(picture(v), path); },
+       [](const std::string& path) { return test::text_of(vision::read_image(path)); }},
+      {"rows", [](const std::string& path, int v) { save_npy(numbers(v), path); },
+       [](const std::string& path) { return test::text_of(data::FileTensor::npy(path).row(2)); }},
+      {"idx", bytes(idx), read_idx},
+      {"packed_idx", bytes(test::gzipped(idx)), read_idx},
+      {"csv", bytes(table), read_csv},
+      {"packed_csv", bytes(test::gzipped(table)), read_csv},
+      {"jpeg", from("fuzz/corpus/image/jpeg_rgb.jpg"),
+       [](const std::string& path) { return test::text_of(vision::read_image(path)); }},
+      {"torch", from("fuzz/corpus/torch/protocol4"), [](const std::string& path) { return test::text_of(load(path)); }},
+      {"gzip_of_two", bytes(test::gzipped(table) + test::gzipped("3,x\n")), read_csv},
+      {"text", bytes(table), [](const std::string& path) { return text::read_text(path); }}};
 }
 
 class FileFaults : public ::testing::TestWithParam<Work> {
@@ -348,6 +231,70 @@ TEST_P(FileFaults, NothingIsWrittenOrRead) {
     EXPECT_EQ(folder_.files(), 1u) << n;
   }
   EXPECT_TRUE(test::read_bytes(path_) == bytes);
+}
+
+/// A checkpoint with a tensor of one value.
+struct Saved {
+  explicit Saved(const std::string& folder, float value) : x(full({300}, value)), checkpoint(folder, {.keep = 1}) {
+    checkpoint.add("x", x);
+  }
+  Tensor x;
+  Checkpoint checkpoint;
+};
+
+TEST(CheckpointFaults, ASaveIsTheOldOneOrTheNewOne) {
+  for (const int error : {ENOSPC, EIO, EMFILE, EACCES, EINTR})
+    for (std::size_t n = 0;; ++n) {
+      ASSERT_LT(n, kMostCalls);
+      const MemoryFolder folder;
+      Saved(folder / "c", 1).checkpoint.save();
+      Saved run(folder / "c", 2);
+      bool threw = false;
+      Plan after;
+      {
+        const Faults faults(Fault::error, n, error);
+        try {
+          run.checkpoint.save();
+        } catch (const IoError&) { threw = true; }
+        after = faults.result();
+      }
+      const std::string place = after.failed + ", call " + std::to_string(n) + ", " + std::strerror(error);
+      Saved other(folder / "c", 3);
+      ASSERT_TRUE(other.checkpoint.resume()) << place;
+      const double found = other.x.mean().item();
+      EXPECT_TRUE(found == 2 || (threw && found == 1)) << place << ": " << found;
+      for (const auto& file : std::filesystem::directory_iterator(folder / "c"))
+        EXPECT_EQ(file.path().filename().string().rfind(".minnow-", 0), std::string::npos) << place;
+      run.checkpoint.save();
+      Saved again(folder / "c", 4);
+      ASSERT_TRUE(again.checkpoint.resume()) << place;
+      EXPECT_EQ(again.x.mean().item(), 2) << place;
+      if (after.failed.empty()) break;
+    }
+}
+
+TEST(CheckpointFaults, AResumeIsAnErrorOrComplete) {
+  const MemoryFolder folder;
+  Saved(folder / "c", 1).checkpoint.save();
+  for (const int error : {EIO, EMFILE, EACCES, EINTR})
+    for (std::size_t n = 0;; ++n) {
+      ASSERT_LT(n, kMostCalls);
+      Saved run(folder / "c", 3);
+      std::string what;
+      bool resumed = false;
+      Plan after;
+      {
+        const Faults faults(Fault::error, n, error);
+        try {
+          resumed = static_cast<bool>(run.checkpoint.resume());
+        } catch (const IoError& e) { what = e.what(); }
+        after = faults.result();
+      }
+      const std::string place = after.failed + ", call " + std::to_string(n) + ", " + std::strerror(error);
+      EXPECT_NE(resumed, !what.empty()) << place << ": a new run began in silence";
+      EXPECT_EQ(run.x.mean().item(), resumed ? 1 : 3) << place;
+      if (after.failed.empty()) break;
+    }
 }
 
 TEST(FileRaces, TwoWritersMakeAFileAtOnce) {

@@ -62,5 +62,24 @@ class Kill(unittest.TestCase):
         self.assertGreater(lost, 0)
         print(f"{lost} of {KILLS} files in place are lost")
 
+    def test_a_killed_training_ends_with_the_same_weights(self):
+        def train(folder):
+            return subprocess.Popen([writer, "train", folder], stdout=subprocess.PIPE, text=True)
+
+        start = time.monotonic()
+        want = train(self.folder + ".whole").communicate()[0]
+        whole = time.monotonic() - start
+        self.assertTrue(want)
+        kills, got = 0, ""
+        while not got and kills < 20 * KILLS:
+            child = train(self.folder)
+            if kills < KILLS:  # then it may end
+                time.sleep(self.random.uniform(0, whole / 5))
+                child.kill()
+            got = child.communicate()[0]
+            kills += 1
+        self.assertEqual(got, want)
+        print(f"{kills - 1} kills of a training")
+
 
 unittest.main()
