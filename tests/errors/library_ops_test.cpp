@@ -60,6 +60,14 @@ TEST(Errors, FourierTransforms) {
       Misuse{"DTypeError", "fft", "float16[4, 2] on cpu", [=] { fft(x.to(DType::float16)); }},
       Misuse{"DTypeError", "rfft", "int64[4, 2] on cpu", [=] { rfft(x.to(DType::int64)); }},
       Misuse{"IndexError", "fft", "dimension 1 is out of range", [=] { fft(x, {}, 1); }},
+      Misuse{"ShapeError", "rfftn", "s has 3 sizes for 2 dimensions",
+             [=] {
+               rfftn(real, {2, 2, 2});
+             }},
+      Misuse{"ValueError", "rfft2", "a transform of 0 numbers",
+             [=] {
+               rfft2(real, {0, 2});
+             }},
       Misuse{"IndexError", "fft2", "dimension -2", [=] { fft2(x); }},
       Misuse{"IndexError", "rfft", "float32[] on cpu", [=] { rfft(zeros({})); }},
       Misuse{"ValueError", "ifft", "a transform of 0 numbers", [=] { ifft(x, 0); }},
@@ -72,7 +80,7 @@ TEST(Errors, FourierTransforms) {
       Misuse{"ShapeError", "irfft2", "float32[4, 3] on cpu", [=] { irfft2(real); }},
       Misuse{"ValueError", "rfftn", "dimension 1 is given twice",
              [=] {
-               rfftn(real, {1, -1});
+               rfftn(real, {}, {1, -1});
              }},
       Misuse{"ValueError", "fftfreq", "a transform of 0 numbers", [=] { fftfreq(0); }},
       Misuse{"ValueError", "rfftfreq", "a transform of -1 numbers", [=] { rfftfreq(-1); }},

@@ -145,22 +145,22 @@ OpCases transforms_of_dimensions() {
   const std::vector<DType>& d = kSingleAndDouble;
   return {combined("fftn", "fftn/all", one([](const Tensors& x) { return fftn(x[0]); }), {complex}, d),
           combined("fftn", "fftn/0,2", one([](const Tensors& x) {
-                     return fftn(x[0], {0, 2}, FftNorm::ortho);
+                     return fftn(x[0], {}, {0, 2}, FftNorm::ortho);
                    }),
                    {complex}, d),
           combined("ifftn", "ifftn/all", one([](const Tensors& x) { return ifftn(x[0]); }), {complex}, d),
           combined("ifftn", "ifftn/0,2", one([](const Tensors& x) {
-                     return ifftn(x[0], {0, 2}, FftNorm::ortho);
+                     return ifftn(x[0], {}, {0, 2}, FftNorm::ortho);
                    }),
                    {complex}, d),
           combined("rfftn", "rfftn/all", one([](const Tensors& x) { return rfftn(x[0]); }), {real}, d),
           combined("rfftn", "rfftn/2,0", one([](const Tensors& x) {
-                     return rfftn(x[0], {2, 0}, FftNorm::forward);
+                     return rfftn(x[0], {}, {2, 0}, FftNorm::forward);
                    }),
                    {real}, d),
           combined("irfftn", "irfftn/all", one([](const Tensors& x) { return irfftn(x[0]); }), {complex}, d),
           combined("irfftn", "irfftn/2,0", one([](const Tensors& x) {
-                     return irfftn(x[0], {2, 0}, FftNorm::ortho);
+                     return irfftn(x[0], {}, {2, 0}, FftNorm::ortho);
                    }),
                    {complex}, d),
           combined("fftshift", "fftshift/0,2", one([](const Tensors& x) {
