@@ -63,6 +63,7 @@
 #include <minnow/ops/indexing/masked.h>
 #include <minnow/ops/indexing/scatter.h>
 #include <minnow/ops/indexing/search.h>
+#include <minnow/ops/indexing/segments.h>
 #include <minnow/ops/indexing/sort.h>
 #include <minnow/ops/norms/batch_norm.h>
 #include <minnow/ops/norms/cross_entropy.h>

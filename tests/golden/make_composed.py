@@ -47,10 +47,32 @@ def transforms(book):
     book.case("irfftn/sizes", lambda t: fft.irfftn(complex_(t), (2, 2, 5)), z)
 
 
+def segments(book):
+    data, batch = randn("segments", 7, 2), randn("segments", 2, 6, 3)
+    lengths, of_batch = torch.tensor([2, 0, 4, 1]), torch.tensor([[1, 5], [4, 2]])
+    for reduce in ("sum", "prod", "mean", "max", "min"):
+        for name, initial in (("", None), (",initial", 0.5)):
+            book.case(f"segment_reduce/{reduce}{name}",
+                      lambda x, n: torch.segment_reduce(x, reduce, lengths=n, initial=initial), data, lengths)
+        book.case(f"segment_reduce/{reduce},1",
+                  lambda x, n: torch.segment_reduce(x, reduce, lengths=n, axis=1), batch, of_batch)
+
+    def of_groups(x, index, dim):  # torch_scatter's softmax, by a mask of each group
+        index = index.expand_as(x)
+        same = torch.stack([index == k for k in range(int(index.max()) + 1)])
+        every = torch.where(same, x, -torch.inf).softmax(dim + 1)
+        return torch.where(same, every, 0).sum(0)
+
+    few = torch.tensor([2, 0, 2, 2, 0, 3, 3])
+    book.case("scatter_softmax/0", lambda x, i: of_groups(x, i, 0), data, few[:, None])
+    book.case("scatter_softmax/-1", lambda x, i: of_groups(x, i, 1), data.T.contiguous() * 30, few)
+
+
 def main():
     book = Book("composed")
     matrices(book)
     transforms(book)
+    segments(book)
     book.close()
 
 
