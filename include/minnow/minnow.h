@@ -100,6 +100,7 @@
 #include <minnow/nn/layers/resample.h>
 #include <minnow/nn/losses/ctc_loss.h>
 #include <minnow/nn/losses/likelihood_loss.h>
+#include <minnow/nn/losses/linear_cross_entropy_loss.h>
 #include <minnow/nn/losses/loss.h>
 #include <minnow/nn/losses/margin_loss.h>
 #include <minnow/nn/module/clone.h>

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <limits>
+#include <minnow/ops/detail/index.h>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
@@ -24,7 +25,7 @@ void require_floating_point(const Tensor& x, Operands op) {
 void check_lengths(const Tensor& data, const Tensor& lengths, int axis, bool unsafe, Operands op) {
   require_floating_point(data, op);
   if (lengths.dtype() != DType::int64)
-    throw DTypeError(message("lengths must be int64", op, "convert them: .to(int64)"));
+    throw DTypeError(message("lengths must be int64 or int32", op, "convert them: .to(int64)"));
   bool fits = lengths.dim() > 0 && lengths.dim() <= data.dim() && axis == lengths.dim() - 1;
   for (int d = 0; fits && d < axis; ++d) fits = lengths.size(d) == data.size(d);
   if (!fits)
@@ -46,7 +47,7 @@ Tensor widened(const Tensor& t, const Tensor& data) {
 
 Tensor segment_reduce(const In& data_, Scatter reduce, const In& lengths_, const SegmentOptions& options) {
   const Operation op("segment_reduce", data_.where, {{"data", *data_}, {"lengths", *lengths_}});
-  const Tensor &data = op[0], &lengths = op[1];
+  const Tensor &data = op[0], lengths = detail::wide_index(op[1]);
   const int axis = options.axis < 0 ? options.axis + data.dim() : options.axis;
   check_lengths(data, lengths, axis, options.unsafe, op);
   if (reduce == Scatter::mean && is_half(data.dtype()))  // rounds once

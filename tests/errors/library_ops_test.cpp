@@ -176,7 +176,7 @@ TEST(Errors, Pooling) {
   expect_errors({
       Misuse{"ShapeError", "max_pool2d", "float32[5, 5] on cpu", [=] { max_pool2d(flat, 2); }},
       Misuse{"ShapeError", "max_pool2d", shown, [=] { max_pool2d(x, 6); }},
-      Misuse{"DTypeError", "max_pool2d", "int64[1, 2, 5, 5] on cpu", [=] { max_pool2d(ints, 2); }},
+      Misuse{"DTypeError", "max_pool2d", "bool[1, 2, 5, 5] on cpu", [=] { max_pool2d(ints.to(bool_), 2); }},
       Misuse{"ValueError", "max_pool2d", shown, [=] { max_pool2d(x, 0); }},
       Misuse{"ValueError", "max_pool2d", shown, [=] { max_pool2d(x, 2, {.padding = 2}); }},
       Misuse{"ValueError", "max_pool2d", shown, [=] { max_pool2d(x, 2, {.stride = -1}); }},

@@ -1,6 +1,6 @@
 """Golden values of matrix functions and others that are made of products and reductions (PyTorch 2.15)."""
 import torch
-from book import Book, randn
+from book import Book, randn, rng
 
 L = torch.linalg
 
@@ -68,11 +68,55 @@ def segments(book):
     book.case("scatter_softmax/-1", lambda x, i: of_groups(x, i, 1), data.T.contiguous() * 30, few)
 
 
+def forms(book):
+    x, y = randn("forms", 3, 4, 5), randn("forms", 4, 5)
+    ints = torch.tensor([[7, -7, 6], [-6, 0, 5]]), torch.tensor([[2], [-3]])
+    for mode in ("trunc", "floor"):
+        for name, pair in (("", (x, y)), (":int64", ints), (":uint8", [t.abs().to(torch.uint8) for t in ints])):
+            book.case(f"div/{mode}{name}", lambda a, b: torch.div(a, b, rounding_mode=mode), *pair, grad=False)
+    q = torch.tensor([0.0, 0.3, 0.5, 0.81, 1.0])
+    for way in ("linear", "lower", "higher", "midpoint", "nearest"):
+        book.case(f"quantile/{way}", lambda t: torch.quantile(t, 0.3, 1, interpolation=way), x)
+        book.case(f"quantile/{way},q", lambda t, q: torch.quantile(t, q, 1, interpolation=way), x, q)
+    book.case("quantile/all", torch.quantile, x, q)
+    book.case("quantile/all,keep", lambda t, q: torch.quantile(t, q, keepdim=True), x, q)
+    book.case("quantile/0,keep", lambda t, q: torch.quantile(t, q, 0, keepdim=True), x, q)
+    book.case("quantile/-1,0-dim", lambda t, q: torch.quantile(t, q, -1), x, q[1])
+
+
+def layers(book):
+    F = torch.nn.functional
+    weight, bias = randn("bilinear weight", 2, 5, 3), randn("bilinear bias", 2)
+    a, b = randn("bilinear a", 2, 4, 5), randn("bilinear b", 2, 4, 3)
+    book.case("bilinear", F.bilinear, a, b, weight, bias)
+    book.case("bilinear/no bias", F.bilinear, a[0], b[0], weight)
+    images, volumes = randn("fractional", 2, 3, 9, 7), randn("fractional", 2, 2, 6, 7, 5)
+    for name, x, dims in (("2d", images, 2), ("3d", volumes, 3)):
+        function = getattr(F, f"fractional_max_pool{name}")
+        samples = torch.rand(2, x.size(1), dims, generator=rng(name))
+        kernel, sizes = ((3, 2), (4, 3)) if dims == 2 else ((2, 3, 1), (3, 2, 4))
+        book.case(f"fractional_max_pool{name}/size", lambda t, s: function(
+            t, kernel, output_size=sizes, return_indices=True, _random_samples=s.detach()), x, samples)
+        book.case(f"fractional_max_pool{name}/ratio", lambda t, s: function(
+            t, 2, output_ratio=(0.7, 0.5, 0.4)[:dims], return_indices=True, _random_samples=s.detach()), x, samples)
+        book.case(f"fractional_max_pool{name}/values", lambda t, s: function(
+            t, kernel, output_size=sizes, _random_samples=s.detach()), x, samples)
+        book.case(f"fractional_max_pool{name}/1", lambda t, s: function(
+            t, 2, output_size=1, return_indices=True, _random_samples=s.detach()), x, samples)
+    rows, classes = randn("linear ce", 4, 6), torch.tensor([2, 0, 1, 2])
+    w, c = randn("linear ce w", 3, 6), randn("linear ce b", 3)
+    book.case("linear_cross_entropy", lambda x, w, t, b: F.linear_cross_entropy(x, w, t, linear_bias=b), rows, w, classes, c)
+    book.case("linear_cross_entropy/wide", lambda x, w, t: F.linear_cross_entropy(x, w, t, reduction="none"), rows,
+              randn("linear ce wide", 3, 2, 6), torch.tensor([[2, 0], [1, 1], [0, 2], [2, 2]]))
+
+
 def main():
     book = Book("composed")
     matrices(book)
     transforms(book)
     segments(book)
+    forms(book)
+    layers(book)
     book.close()
 
 
