@@ -110,23 +110,6 @@ Tensor transform(const Tensor& x, std::optional<std::int64_t> n, int dim, FftNor
   return run({t}, sized(x, dim, kind == Kind::to_real ? size / 2 + 1 : size));
 }
 
-/// Complex transforms along dims, of which the last one's may be another kind: the first one if it makes complex numbers.
-Tensor transforms(const Tensor& x, std::vector<int> dims, FftNorm norm, Kind kind, bool inverse) {
-  const bool complex = kind != Kind::from_real;
-  require_operand(x, complex);
-  std::vector<Transform> all;
-  for (int& d : dims) {
-    d = dimension(x, d, complex);
-    if (std::find(dims.data(), &d, d) != &d)
-      throw ValueError(message(fmt::format("dimension {} is given twice", d), {{"x", x}}, "give each one once"));
-    const bool other = &d == &dims.back() && kind != Kind::complex;
-    const std::int64_t size = other && kind == Kind::to_real ? 2 * (x.size(d) - 1) : x.size(d);
-    all.push_back(transform_of(x, d, size, norm, other ? kind : Kind::complex, inverse));
-  }
-  if (!complex) std::reverse(all.begin(), all.end());
-  return all.empty() ? x : run(all, x);
-}
-
 /// All dimensions, if none are given.
 std::vector<int> dimensions(const Tensor& x, const Shape& given, bool complex) {
   x.require_defined();
@@ -135,6 +118,32 @@ std::vector<int> dimensions(const Tensor& x, const Shape& given, bool complex) {
   if (dims.empty())
     for (int d = 0; d < rank; ++d) dims.push_back(d);
   return dims;
+}
+
+/// Complex transforms along dims, of which the last one's may be another kind: the first one if it makes complex numbers.
+Tensor transforms(const Tensor& x, const Shape& s, const Shape& given, FftNorm norm, Kind kind, bool inverse) {
+  const bool complex = kind != Kind::from_real;
+  require_operand(x, complex);
+  std::vector<int> dims = dimensions(x, given, complex);
+  if (given.empty() && !s.empty() && s.rank() < std::ssize(dims)) dims.erase(dims.begin(), dims.end() - s.rank());
+  if (!s.empty() && s.rank() != std::ssize(dims))
+    throw ShapeError(message(fmt::format("s has {} sizes for {} dimensions", s.rank(), dims.size()), {{"x", x}},
+                             "give a size for each, or -1 for that of x"));
+  std::vector<Transform> all;
+  Tensor cut = x;
+  for (int& d : dims) {
+    d = dimension(x, d, complex);
+    if (std::find(dims.data(), &d, d) != &d)
+      throw ValueError(message(fmt::format("dimension {} is given twice", d), {{"x", x}}, "give each one once"));
+    const bool other = &d == &dims.back() && kind != Kind::complex;
+    const bool real = other && kind == Kind::to_real;
+    const std::int64_t wanted = s.empty() ? -1 : s[static_cast<int>(all.size())];
+    const std::int64_t size = wanted != -1 ? wanted : real ? 2 * (x.size(d) - 1) : x.size(d);
+    all.push_back(transform_of(x, d, size, norm, other ? kind : Kind::complex, inverse));
+    cut = sized(cut, d, real ? size / 2 + 1 : size);
+  }
+  if (!complex) std::reverse(all.begin(), all.end());
+  return all.empty() ? x : run(all, cut);
 }
 
 Tensor shifted(const Tensor& x, const Dims& given, bool back) {
@@ -181,48 +190,44 @@ Tensor irfft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) 
   return transform(op[0], n, dim, norm, Kind::to_real, true);
 }
 
-Tensor fft2(const In& x, FftNorm norm) {
+Tensor fft2(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
   const Operation op("fft2", x.where, {kWide, kKept}, {{"x", *x}});
-  return transforms(op[0], {-1, -2}, norm, Kind::complex, false);
+  return transforms(op[0], s, dims, norm, Kind::complex, false);
 }
 
-Tensor ifft2(const In& x, FftNorm norm) {
+Tensor ifft2(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
   const Operation op("ifft2", x.where, {kWide, kKept}, {{"x", *x}});
-  return transforms(op[0], {-1, -2}, norm, Kind::complex, true);
+  return transforms(op[0], s, dims, norm, Kind::complex, true);
 }
 
-Tensor rfft2(const In& x, FftNorm norm) {
+Tensor rfft2(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
   const Operation op("rfft2", x.where, {kWide, kKept}, {{"x", *x}});
-  return transforms(op[0], {-2, -1}, norm, Kind::from_real, false);
+  return transforms(op[0], s, dims, norm, Kind::from_real, false);
 }
 
-Tensor irfft2(const In& x, FftNorm norm) {
+Tensor irfft2(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
   const Operation op("irfft2", x.where, {kWide, kKept}, {{"x", *x}});
-  return transforms(op[0], {-2, -1}, norm, Kind::to_real, true);
+  return transforms(op[0], s, dims, norm, Kind::to_real, true);
 }
 
-Tensor fftn(const In& x_, const Dims& dims, FftNorm norm) {
-  const Operation op("fftn", x_.where, {kWide, kKept}, {{"x", *x_}});
-  const Tensor& x = op[0];
-  return transforms(x, dimensions(x, dims, true), norm, Kind::complex, false);
+Tensor fftn(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
+  const Operation op("fftn", x.where, {kWide, kKept}, {{"x", *x}});
+  return transforms(op[0], s, dims, norm, Kind::complex, false);
 }
 
-Tensor ifftn(const In& x_, const Dims& dims, FftNorm norm) {
-  const Operation op("ifftn", x_.where, {kWide, kKept}, {{"x", *x_}});
-  const Tensor& x = op[0];
-  return transforms(x, dimensions(x, dims, true), norm, Kind::complex, true);
+Tensor ifftn(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
+  const Operation op("ifftn", x.where, {kWide, kKept}, {{"x", *x}});
+  return transforms(op[0], s, dims, norm, Kind::complex, true);
 }
 
-Tensor rfftn(const In& x_, const Dims& dims, FftNorm norm) {
-  const Operation op("rfftn", x_.where, {kWide, kKept}, {{"x", *x_}});
-  const Tensor& x = op[0];
-  return transforms(x, dimensions(x, dims, false), norm, Kind::from_real, false);
+Tensor rfftn(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
+  const Operation op("rfftn", x.where, {kWide, kKept}, {{"x", *x}});
+  return transforms(op[0], s, dims, norm, Kind::from_real, false);
 }
 
-Tensor irfftn(const In& x_, const Dims& dims, FftNorm norm) {
-  const Operation op("irfftn", x_.where, {kWide, kKept}, {{"x", *x_}});
-  const Tensor& x = op[0];
-  return transforms(x, dimensions(x, dims, true), norm, Kind::to_real, true);
+Tensor irfftn(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
+  const Operation op("irfftn", x.where, {kWide, kKept}, {{"x", *x}});
+  return transforms(op[0], s, dims, norm, Kind::to_real, true);
 }
 
 Tensor fftshift(const In& x, const Dims& dims) {

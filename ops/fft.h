@@ -27,23 +27,29 @@ enum class FftNorm : std::uint8_t { backward, ortho, forward };
 /// imaginary parts of the first one, and for an even n of the last one, are not read.
 [[nodiscard]] Tensor irfft(const In& x, std::optional<std::int64_t> n = {}, int dim = -1,
                            FftNorm norm = FftNorm::backward);
-/// fft along the last two dimensions.
-[[nodiscard]] Tensor fft2(const In& x, FftNorm norm = FftNorm::backward);
-/// ifft along the last two dimensions.
-[[nodiscard]] Tensor ifft2(const In& x, FftNorm norm = FftNorm::backward);
-/// rfft along the last dimension, then fft along the one before.
-[[nodiscard]] Tensor rfft2(const In& x, FftNorm norm = FftNorm::backward);
-/// The inverse of rfft2, with an even size of the last dimension.
-[[nodiscard]] Tensor irfft2(const In& x, FftNorm norm = FftNorm::backward);
+/// fft along the given dimensions, the last two by default, of the sizes s: as n for each one, -1 for that of x.  ShapeError if
+/// there are not as many.
+[[nodiscard]] Tensor fft2(const In& x, const Dims& s = {}, const Dims& dims = {-2, -1},
+                          FftNorm norm = FftNorm::backward);
+/// ifft along the given dimensions, as fft2.
+[[nodiscard]] Tensor ifft2(const In& x, const Dims& s = {}, const Dims& dims = {-2, -1},
+                           FftNorm norm = FftNorm::backward);
+/// rfft along the last of the dimensions, then fft along the other, as fft2.
+[[nodiscard]] Tensor rfft2(const In& x, const Dims& s = {}, const Dims& dims = {-2, -1},
+                           FftNorm norm = FftNorm::backward);
+/// The inverse of rfft2, with an even size of the last dimension, or the last of s.
+[[nodiscard]] Tensor irfft2(const In& x, const Dims& s = {}, const Dims& dims = {-2, -1},
+                            FftNorm norm = FftNorm::backward);
 
-/// fft along the given dimensions, all by default.
-[[nodiscard]] Tensor fftn(const In& x, const Dims& dims = {}, FftNorm norm = FftNorm::backward);
-/// ifft along the given dimensions, all by default.
-[[nodiscard]] Tensor ifftn(const In& x, const Dims& dims = {}, FftNorm norm = FftNorm::backward);
-/// rfft along the last of the dimensions, then fft along the others.
-[[nodiscard]] Tensor rfftn(const In& x, const Dims& dims = {}, FftNorm norm = FftNorm::backward);
-/// The inverse of rfftn, with an even size of the last of the dimensions.
-[[nodiscard]] Tensor irfftn(const In& x, const Dims& dims = {}, FftNorm norm = FftNorm::backward);
+/// fft along the given dimensions, all by default (with s the last ones), of the sizes s: as n for each one, -1 for that of x.
+/// ShapeError if there are not as many.
+[[nodiscard]] Tensor fftn(const In& x, const Dims& s = {}, const Dims& dims = {}, FftNorm norm = FftNorm::backward);
+/// ifft along the given dimensions, as fftn.
+[[nodiscard]] Tensor ifftn(const In& x, const Dims& s = {}, const Dims& dims = {}, FftNorm norm = FftNorm::backward);
+/// rfft along the last of the dimensions, then fft along the others, as fftn.
+[[nodiscard]] Tensor rfftn(const In& x, const Dims& s = {}, const Dims& dims = {}, FftNorm norm = FftNorm::backward);
+/// The inverse of rfftn, with an even size of the last of the dimensions, or the last of s.
+[[nodiscard]] Tensor irfftn(const In& x, const Dims& s = {}, const Dims& dims = {}, FftNorm norm = FftNorm::backward);
 /// x with the frequency 0 in the middle of the given dimensions.  Here the last dimension of a complex tensor counts.
 [[nodiscard]] Tensor fftshift(const In& x, const Dims& dims);
 /// The inverse of fftshift.

@@ -92,6 +92,8 @@ struct Ordered;
 struct Unique;
 class RandomGenerator;
 enum class Scatter : std::uint8_t;
+enum class Rounding : std::uint8_t;
+enum class Quantile : std::uint8_t;
 
 // One operand must be a tensor.
 {deleted}

@@ -31,6 +31,7 @@ Tensor Methods::mul(const TensorLike& b, SourceLocation where) const { return mi
 Tensor Methods::mul_(const TensorLike& other, SourceLocation where) const { return minnow::mul_({self(), where}, other); }
 Tensor Methods::div(const TensorLike& b, SourceLocation where) const { return minnow::div({self(), where}, b); }
 Tensor Methods::div_(const TensorLike& other, SourceLocation where) const { return minnow::div_({self(), where}, other); }
+Tensor Methods::div(const TensorLike& b, Rounding rounding, SourceLocation where) const { return minnow::div({self(), where}, b, rounding); }
 Tensor Methods::floor_divide(const TensorLike& b, SourceLocation where) const { return minnow::floor_divide({self(), where}, b); }
 Tensor Methods::floor_divide_(const TensorLike& other, SourceLocation where) const { return minnow::floor_divide_({self(), where}, other); }
 Tensor Methods::fmod(const TensorLike& b, SourceLocation where) const { return minnow::fmod({self(), where}, b); }
@@ -255,8 +256,8 @@ Tensor Methods::logcumsumexp(int dim, SourceLocation where) const { return minno
 Tensor Methods::diff(::std::int64_t n, int dim, SourceLocation where) const { return minnow::diff({self(), where}, n, dim); }
 Ordered Methods::cummax(int dim, SourceLocation where) const { return minnow::cummax({self(), where}, dim); }
 Ordered Methods::cummin(int dim, SourceLocation where) const { return minnow::cummin({self(), where}, dim); }
-Tensor Methods::scatter(int dim, const In& index, const TensorLike& source, SourceLocation where) const { return minnow::scatter({self(), where}, dim, index, source); }
-Tensor Methods::scatter_(int dim, const In& index, const TensorLike& source, SourceLocation where) const { return minnow::scatter_({self(), where}, dim, index, source); }
+Tensor Methods::scatter(int dim, const In& index, const TensorLike& source, ::std::optional<Scatter> reduce, SourceLocation where) const { return minnow::scatter({self(), where}, dim, index, source, reduce); }
+Tensor Methods::scatter_(int dim, const In& index, const TensorLike& source, ::std::optional<Scatter> reduce, SourceLocation where) const { return minnow::scatter_({self(), where}, dim, index, source, reduce); }
 Tensor Methods::scatter_add_(int dim, const In& index, const In& source, SourceLocation where) const { return minnow::scatter_add_({self(), where}, dim, index, source); }
 Tensor Methods::scatter_reduce(int dim, const In& index, const In& source, Scatter reduce, bool include_self, SourceLocation where) const { return minnow::scatter_reduce({self(), where}, dim, index, source, reduce, include_self); }
 Tensor Methods::scatter_reduce_(int dim, const In& index, const In& source, Scatter reduce, bool include_self, SourceLocation where) const { return minnow::scatter_reduce_({self(), where}, dim, index, source, reduce, include_self); }
@@ -275,7 +276,8 @@ Tensor Methods::median(SourceLocation where) const { return minnow::median({self
 Ordered Methods::median(int dim, bool keepdim, SourceLocation where) const { return minnow::median({self(), where}, dim, keepdim); }
 Tensor Methods::nanmedian(SourceLocation where) const { return minnow::nanmedian({self(), where}); }
 Ordered Methods::nanmedian(int dim, bool keepdim, SourceLocation where) const { return minnow::nanmedian({self(), where}, dim, keepdim); }
-Tensor Methods::quantile(double q, ::std::optional<int> dim, bool keepdim, SourceLocation where) const { return minnow::quantile({self(), where}, q, dim, keepdim); }
+Tensor Methods::quantile(double q, ::std::optional<int> dim, bool keepdim, Quantile interpolation, SourceLocation where) const { return minnow::quantile({self(), where}, q, dim, keepdim, interpolation); }
+Tensor Methods::quantile(const In& q, ::std::optional<int> dim, bool keepdim, Quantile interpolation, SourceLocation where) const { return minnow::quantile({self(), where}, q, dim, keepdim, interpolation); }
 Ordered Methods::mode(int dim, bool keepdim, SourceLocation where) const { return minnow::mode({self(), where}, dim, keepdim); }
 Tensor Methods::all(const Dims& dims, bool keepdim, SourceLocation where) const { return minnow::all({self(), where}, dims, keepdim); }
 

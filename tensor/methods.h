@@ -19,6 +19,8 @@ struct Ordered;
 struct Unique;
 class RandomGenerator;
 enum class Scatter : std::uint8_t;
+enum class Rounding : std::uint8_t;
+enum class Quantile : std::uint8_t;
 
 // One operand must be a tensor.
 void add(Scalar, Scalar) = delete;
@@ -84,6 +86,8 @@ class Methods {
   /// a / b; integers give float32.
   [[nodiscard]] Tensor div(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
   Tensor div_(const TensorLike& other, SourceLocation where = SourceLocation::current()) const;
+  /// a / b as a whole number, in the common dtype; floor as floor_divide.  ValueError for integers over 0.  Gradient: none.
+  [[nodiscard]] Tensor div(const TensorLike& b, Rounding rounding, SourceLocation where = SourceLocation::current()) const;
   /// The largest integer not above a / b.  Gradient: none.
   [[nodiscard]] Tensor floor_divide(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
   Tensor floor_divide_(const TensorLike& other, SourceLocation where = SourceLocation::current()) const;
@@ -507,9 +511,9 @@ class Methods {
   [[nodiscard]] Ordered cummax(int dim, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Ordered cummin(int dim, SourceLocation where = SourceLocation::current()) const;
   /// A copy y of x with y[index[i][j]][j] = source[i][j] for dim 0, and so on.   source: a tensor, or a number.  Of several
-  /// sources the last one is written, and gets the gradient.
-  [[nodiscard]] Tensor scatter(int dim, const In& index, const TensorLike& source, SourceLocation where = SourceLocation::current()) const;
-  Tensor scatter_(int dim, const In& index, const TensorLike& source, SourceLocation where = SourceLocation::current()) const;
+  /// sources the last one is written, and gets the gradient.  With reduce as scatter_reduce.
+  [[nodiscard]] Tensor scatter(int dim, const In& index, const TensorLike& source, ::std::optional<Scatter> reduce = {}, SourceLocation where = SourceLocation::current()) const;
+  Tensor scatter_(int dim, const In& index, const TensorLike& source, ::std::optional<Scatter> reduce = {}, SourceLocation where = SourceLocation::current()) const;
   /// scatter_add() in place.
   Tensor scatter_add_(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
   /// A copy of x in which the elements that index means are the sum (product, mean, ...) of their sources, and of their own
@@ -551,10 +555,12 @@ class Methods {
   [[nodiscard]] Tensor nanmedian(SourceLocation where = SourceLocation::current()) const;
   /// The same along dim.  ShapeError for no elements.
   [[nodiscard]] Ordered nanmedian(int dim, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
-  /// The q-quantile of all elements, or along dim: the element at q (n - 1) of those in order, interpolated linearly between
-  /// neighbours.  NaN if there is a NaN.  DTypeError unless float32 or float64; ValueError for q outside of [0, 1], ShapeError for no
-  /// elements.
-  [[nodiscard]] Tensor quantile(double q, ::std::optional<int> dim = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
+  /// The q-quantile of all elements, or along dim: the element at q (n - 1) of those in order, interpolated between neighbours.
+  /// NaN if there is a NaN.  DTypeError unless float32 or float64; ValueError for q outside of [0, 1], ShapeError for no elements.
+  [[nodiscard]] Tensor quantile(double q, ::std::optional<int> dim = {}, bool keepdim = false, Quantile interpolation = {}, SourceLocation where = SourceLocation::current()) const;
+  /// The same for each element of q: [n] or 0-dim, of x's dtype, which is checked on a CPU alone.   -> [n, ...].  It has a gradient too:
+  /// that of the line.
+  [[nodiscard]] Tensor quantile(const In& q, ::std::optional<int> dim = {}, bool keepdim = false, Quantile interpolation = {}, SourceLocation where = SourceLocation::current()) const;
   /// The most frequent element along dim, the smallest of several, and the index of its last occurrence.  ShapeError for no
   /// elements.
   [[nodiscard]] Ordered mode(int dim = -1, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;

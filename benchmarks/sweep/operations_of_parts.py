@@ -260,12 +260,13 @@ SQUARE = Shapes("1x1\n3x3\n*1000x3x3\n*64x64\n16x20x20\n200x200\n64x64/t\n2x33x3
 for name_, kind_, check_ in (("cholesky", "spd", "values"), ("inv", "well", "values"), ("pinv", "well", "values"),
                              ("det", "well", "none"), ("slogdet", "well", "values"), ("qr", "well", "size"),
                              ("eigh", "spd", "none"), ("eigvalsh", "spd", "values"), ("svd", "well", "none"),
-                             ("svdvals", "well", "values")):
-    options_ = ", full_matrices=False" if name_ == "svd" else ""
-    torch_ = f"torch.linalg.{name_}(x{options_})"
+                             ("svdvals", "well", "values"), ("matrix_exp", "well", "values")):
+    torch_ = f"torch.linalg.{name_}(x)"
     if name_ == "slogdet":  # whose sign has a gradient of zeros in PyTorch
         torch_ = f"(lambda sign, log: (sign.detach(), log))(*{torch_})"
     add(f"linalg::{name_}", f"x:{kind_}", SQUARE, torch=torch_, dtypes=WIDE, check=check_)
+add("linalg::logdet", "x:spd", SQUARE, torch="torch.logdet(x)", dtypes=WIDE)
+add("linalg::cholesky_inverse", "x:well", SQUARE, torch="torch.cholesky_inverse(x)", dtypes=WIDE, backward=False)
 add("linalg::matrix_power", "x:well", Shapes("3x3\n1000x3x3\n*64x64\n200x200", SQUARE.growth, True),
     "linalg::matrix_power(x * 0.4, 5)",
     "torch.linalg.matrix_power(x * 0.4, 5)", dtypes=WIDE)
@@ -273,6 +274,8 @@ SYSTEMS = Shapes("1x1 1x1\n3x3 3x2\n*1000x3x3 1000x3x1\n*64x64 64x10\n200x200 20
 add("linalg::solve", "a:well b", SYSTEMS, dtypes=WIDE)
 add("linalg::solve_triangular", "a:well b", SYSTEMS, "linalg::solve_triangular(a, b, true)",
     "torch.linalg.solve_triangular(a, b, upper=True)", dtypes=WIDE)
+add("linalg::cholesky_solve", "a:well b", SYSTEMS, "linalg::cholesky_solve(b, a)", "torch.cholesky_solve(b, a)",
+    dtypes=WIDE, backward=False)  # PyTorch's gradient has numbers in the other triangle
 add("linalg::lstsq", "a b", Shapes("5x3 5x2\n*100x10 100x3\n500x50 500x1"), torch="torch.linalg.lstsq(a, b)[0]",
     dtypes=WIDE)
 

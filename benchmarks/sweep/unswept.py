@@ -9,6 +9,9 @@ HOST = "reads values of the host's language, of which Python has others"
 BASE = "what others are made of, or holds them"
 MADE = "made once, before training"
 PARTS = "made of pad, unfold, mul and rfft, which have rows"
+SEGMENTS = "made of scatter_reduce and searchsorted, which have rows"
+LAYERED = "made of layers or functions that have rows"
+GATHERED = "made of gather and max, which have rows; the windows are random"
 ONCE = "changes a module once, before training"
 UNSWEPT = {
     "default_generator": STATE, "manual_seed": STATE, "unary_functions": "a list of the others", "from_blob": HOST,
@@ -26,6 +29,11 @@ UNSWEPT = {
     "nn::quantize_dynamic_": ONCE, "nn::quantize_dynamic": "a row of compare.py: int8_linear",
     "concat": "cat by another name", "normal": "randn, times and plus a number", "nn::replace": ONCE,
     "hann_window": MADE, "hamming_window": MADE, "blackman_window": MADE, "bartlett_window": MADE, "melscale_fbanks": MADE,
+    "segment_reduce": SEGMENTS, "scatter_softmax": SEGMENTS,
+    "bilinear": "nn::Bilinear has a row", "nn::Transformer": LAYERED, "nn::TransformerMasks": BASE,
+    "nn::linear_cross_entropy": LAYERED, "nn::LinearCrossEntropyLoss": LAYERED,
+    **dict.fromkeys(("fractional_max_pool2d", "fractional_max_pool3d", "fractional_max_pool2d_with_indices",
+                     "fractional_max_pool3d_with_indices", "nn::FractionalMaxPool2d", "nn::FractionalMaxPool3d"), GATHERED),
     "stft": PARTS, "istft": PARTS,
     "nn::functional_call": "a row of compare.py: maml", "nn::NamedWeights": BASE,
     "nn::FiniteCheck": "PyTorch has none", "nn::summary": "text",

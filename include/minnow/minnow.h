@@ -64,6 +64,7 @@
 #include <minnow/ops/indexing/masked.h>
 #include <minnow/ops/indexing/scatter.h>
 #include <minnow/ops/indexing/search.h>
+#include <minnow/ops/indexing/segments.h>
 #include <minnow/ops/indexing/sort.h>
 #include <minnow/ops/norms/batch_norm.h>
 #include <minnow/ops/norms/cross_entropy.h>
@@ -100,6 +101,7 @@
 #include <minnow/nn/layers/resample.h>
 #include <minnow/nn/losses/ctc_loss.h>
 #include <minnow/nn/losses/likelihood_loss.h>
+#include <minnow/nn/losses/linear_cross_entropy_loss.h>
 #include <minnow/nn/losses/loss.h>
 #include <minnow/nn/losses/margin_loss.h>
 #include <minnow/nn/module/clone.h>

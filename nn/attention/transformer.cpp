@@ -8,6 +8,7 @@
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/index.h>
 #include <minnow/ops/indexing/masked.h>
 #include <minnow/ops/products/attention.h>
 #include <minnow/ops/products/matmul.h>
@@ -79,20 +80,57 @@ Tensor both(const Tensor& a, const Tensor& b) {
   return where(a_is_bool ? a : b, a_is_bool ? b : a, -kInfinity);
 }
 
+/// A mask of positions, for x's attention.
+Tensor of_keys(const char* name, const Tensor& padding, const Tensor& x) {
+  if (!padding.defined()) return padding;
+  if (padding.dim() != x.dim() - 1)
+    throw ShapeError(message(
+        fmt::format("{} must be {}", name, x.dim() == 3 ? "[batch, length]" : "[length]"), {{"x", x}, {name, padding}},
+        "one element for each position; masks of pairs of positions are tgt_mask and memory_mask"));
+  return x.dim() == 3 ? padding(all, newaxis, newaxis) : padding;
+}
+
+/// The masks of attention to itself, as one.
+struct OwnMasks {
+  Tensor mask;
+  const char* padding_name;
+  Tensor padding;
+  bool is_causal;
+};
+Tensor of_itself(const OwnMasks& masks, const Tensor& x) {
+  const Tensor given = both(masks.mask, of_keys(masks.padding_name, masks.padding, x));
+  return masks.is_causal ? both(given, causal_mask(x.size(-2), x.size(-2), x.device())) : given;
+}
+
 /// The masks of a call as the two that forward() takes.
 std::pair<Tensor, Tensor> joined(const TransformerDecoderMasks& masks, const Tensor& x) {
-  const auto of_keys = [&](const char* name, const Tensor& padding) {
-    if (!padding.defined()) return padding;
-    if (padding.dim() != x.dim() - 1)
-      throw ShapeError(
-          message(fmt::format("{} must be {}", name, x.dim() == 3 ? "[batch, length]" : "[length]"),
-                  {{"x", x}, {name, padding}},
-                  "one element for each position; masks of pairs of positions are tgt_mask and memory_mask"));
-    return x.dim() == 3 ? padding(all, newaxis, newaxis) : padding;
-  };
-  Tensor of_x = both(masks.tgt_mask, of_keys("tgt_key_padding_mask", masks.tgt_key_padding_mask));
-  if (masks.tgt_is_causal) of_x = both(of_x, causal_mask(x.size(-2), x.size(-2), x.device()));
-  return {of_x, both(masks.memory_mask, of_keys("memory_key_padding_mask", masks.memory_key_padding_mask))};
+  return {of_itself({masks.tgt_mask, "tgt_key_padding_mask", masks.tgt_key_padding_mask, masks.tgt_is_causal}, x),
+          both(masks.memory_mask, of_keys("memory_key_padding_mask", masks.memory_key_padding_mask, x))};
+}
+
+/// x: [..., L, E] with one row more.
+Tensor with_row(const Tensor& x, const Tensor& row) {
+  Shape one = x.shape();
+  one[-2] = 1;
+  return cat({x, row.flatten().expand(one)}, -2);
+}
+
+/// A mask for `keys` keys with elements for `more`, which take part.
+Tensor with_more_keys(const Tensor& mask, std::int64_t keys, int more) {
+  Shape all = mask.shape(), added = mask.shape();
+  all[-1] = keys;
+  added[-1] = more;
+  const double takes_part = mask.dtype() == DType::bool_ ? 1 : 0;
+  return cat({mask.expand(all), full(added, takes_part, {mask.dtype(), mask.device()})}, -1);
+}
+
+TransformerLayerOptions of_layer(const TransformerOptions& o) {
+  return {.dim_feedforward = o.dim_feedforward,
+          .dropout = o.dropout,
+          .activation = o.activation,
+          .layer_norm_eps = o.layer_norm_eps,
+          .norm_first = o.norm_first,
+          .bias = o.bias};
 }
 
 template <class Layer>
@@ -111,6 +149,8 @@ MultiheadAttention::MultiheadAttention(std::int64_t embed_dim, std::int64_t num_
                                        MultiheadAttentionOptions options, SourceLocation where)
     : in_proj_weight(parameter("in_proj_weight", in_proj(checked(embed_dim, num_heads, options.dropout, where)))),
       in_proj_bias(options.bias ? parameter("in_proj_bias", zeros(3 * embed_dim)) : Parameter()),
+      bias_k(options.add_bias_kv ? parameter("bias_k", init::xavier_normal_(empty({1, 1, embed_dim}))) : Parameter()),
+      bias_v(options.add_bias_kv ? parameter("bias_v", init::xavier_normal_(empty({1, 1, embed_dim}))) : Parameter()),
       out_proj(child("out_proj", Linear(embed_dim, embed_dim, options.bias, where))),
       embed_dim_(embed_dim),
       num_heads_(num_heads),
@@ -145,11 +185,18 @@ Tensor MultiheadAttention::forward(const Tensor& query, const Tensor& key, const
     };
     q = project(query, 0), k = project(key, 1), v = project(value, 2);
   }
-  const bool two_masks = options_.is_causal && mask.defined();
+  const int more = (options_.add_bias_kv ? 1 : 0) + (options_.add_zero_attn ? 1 : 0);
+  const bool needs_mask = options_.is_causal && (mask.defined() || more > 0);
+  Tensor taken = needs_mask ? both(mask, causal_mask(q.size(-2), k.size(-2), q.device())) : mask;
+  if (more > 0 && taken.defined()) taken = with_more_keys(taken, k.size(-2), more);
+  if (options_.add_bias_kv) k = with_row(k, bias_k), v = with_row(v, bias_v);
+  if (options_.add_zero_attn) {
+    const Tensor zero = zeros({1}, {k.dtype(), k.device()});
+    k = with_row(k, zero), v = with_row(v, zero);
+  }
   const Tensor heads = scaled_dot_product_attention(
-      split_heads(q, num_heads_), split_heads(k, num_heads_), split_heads(v, num_heads_),
-      two_masks ? both(mask, causal_mask(q.size(-2), k.size(-2), q.device())) : mask,
-      {.dropout_p = is_training() ? options_.dropout : 0, .is_causal = options_.is_causal && !two_masks});
+      split_heads(q, num_heads_), split_heads(k, num_heads_), split_heads(v, num_heads_), taken,
+      {.dropout_p = is_training() ? options_.dropout : 0, .is_causal = options_.is_causal && !needs_mask});
   return out_proj(heads.transpose(-2, -3).flatten(-2, -1));
 }
 
@@ -278,6 +325,37 @@ Tensor TransformerDecoder::forward(const Tensor& x, const Tensor& memory, const 
   for (Module& layer : layers)
     y = tgt_mask.defined() || memory_mask.defined() ? layer(y, memory, tgt_mask, memory_mask) : layer(y, memory);
   return norm ? (*norm)(y) : y;
+}
+
+Transformer::Transformer(std::int64_t d_model, std::int64_t nhead, TransformerOptions options, SourceLocation where)
+    : encoder(child("encoder", TransformerEncoder(TransformerEncoderLayer(d_model, nhead, of_layer(options), where),
+                                                  options.num_encoder_layers,
+                                                  LayerNorm(d_model, of_norm(of_layer(options)), where), where))),
+      decoder(child("decoder", TransformerDecoder(TransformerDecoderLayer(d_model, nhead, of_layer(options), where),
+                                                  options.num_decoder_layers,
+                                                  LayerNorm(d_model, of_norm(of_layer(options)), where), where))) {
+  for (const Tensor& p : parameters())
+    if (p.dim() > 1) init::xavier_uniform_(p);
+}
+
+Tensor Transformer::forward(Tensor src, Tensor tgt, TransformerMasks masks) {
+  const minnow::detail::BoundOperands op(called(), {{"src", src}, {"tgt", tgt}});
+  if (src.dim() != tgt.dim() || (src.dim() == 3 && src.size(0) != tgt.size(0)))
+    throw ShapeError(message("Transformer: the batches differ", op, "src: [N, S, d_model]  tgt: [N, L, d_model]"));
+  const Tensor of_src =
+      of_itself({masks.src_mask, "src_key_padding_mask", masks.src_key_padding_mask, masks.src_is_causal}, src);
+  const Tensor memory = of_src.defined() ? encoder(src, of_src) : encoder(src);
+  const auto [of_tgt, of_memory] = joined({.tgt_mask = masks.tgt_mask,
+                                           .memory_mask = masks.memory_mask,
+                                           .tgt_key_padding_mask = masks.tgt_key_padding_mask,
+                                           .memory_key_padding_mask = masks.memory_key_padding_mask,
+                                           .tgt_is_causal = masks.tgt_is_causal},
+                                          tgt);
+  return of_tgt.defined() || of_memory.defined() ? decoder(tgt, memory, of_tgt, of_memory) : decoder(tgt, memory);
+}
+
+std::string Transformer::describe() const {
+  return fmt::format("Transformer({} encoder layers, {} decoder layers)", encoder.layers.size(), decoder.layers.size());
 }
 
 }  // namespace minnow::nn

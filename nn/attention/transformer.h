@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <minnow/nn/layers/basic.h>
 #include <minnow/nn/layers/layer_norm.h>
 #include <minnow/nn/layers/linear.h>
@@ -9,9 +10,11 @@
 namespace minnow::nn {
 
 struct MultiheadAttentionOptions {
-  double dropout = 0;      ///< probability that a weight becomes 0 in train mode
-  bool bias = true;        ///< of the linear maps
-  bool is_causal = false;  ///< a position takes itself and those before it
+  double dropout = 0;          ///< probability that a weight becomes 0 in train mode
+  bool bias = true;            ///< of the linear maps
+  bool add_bias_kv = false;    ///< one more key and value, which are learned: bias_k and bias_v
+  bool add_zero_attn = false;  ///< one more key and value of zeros
+  bool is_causal = false;      ///< a position takes itself and those before it
 };
 
 /// Attention of several heads (Vaswani et al. 2017, "Attention Is All You Need"), as torch.nn.MultiheadAttention with
@@ -19,7 +22,7 @@ struct MultiheadAttentionOptions {
 /// query: [N, L, embed_dim] or [L, embed_dim]  key, value: [N, S, embed_dim]  ->  as query.  A mask is that of
 /// scaled_dot_product_attention, broadcast with [N, heads, L, S]: bool is true where a position takes part (PyTorch's
 /// module: where it does not).  A mask of padding [N, S] is given as mask(all, newaxis, newaxis).  With is_causal, both
-/// count.
+/// count.  Keys of add_bias_kv and add_zero_attn come last, and masks do not reach them.
 class MultiheadAttention : public Module {
  public:
   /// ValueError unless both numbers are positive, num_heads divides embed_dim, and dropout is in [0, 1].
@@ -27,6 +30,7 @@ class MultiheadAttention : public Module {
                      SourceLocation where = SourceLocation::current());
 
   Parameter in_proj_weight, in_proj_bias;  ///< [3 embed_dim, embed_dim] and [3 embed_dim]: of query, key and value
+  Parameter bias_k, bias_v;                ///< [1, 1, embed_dim], with add_bias_kv
   Linear out_proj;
 
   /// Of x to itself.
@@ -157,6 +161,50 @@ class TransformerDecoder : public Module {
   Tensor forward(const Tensor& x, const Tensor& memory, const Tensor& tgt_mask) override;
   /// Either mask may be undefined.
   Tensor forward(const Tensor& x, const Tensor& memory, const Tensor& tgt_mask, const Tensor& memory_mask) override;
+};
+
+struct TransformerOptions {
+  std::int64_t num_encoder_layers = 6;
+  std::int64_t num_decoder_layers = 6;
+  std::int64_t dim_feedforward = 2048;
+  double dropout = 0.1;
+  TransformerActivation activation = TransformerActivation::relu;
+  double layer_norm_eps = 1e-5;
+  bool norm_first = false;  ///< norms before the blocks, not after their sums
+  bool bias = true;
+};
+
+/// What the attentions of a transformer leave out, as TransformerDecoderMasks.
+struct TransformerMasks {
+  Tensor src_mask{};                 ///< of src to itself: broadcast with [N, heads, S, S]
+  Tensor tgt_mask{};                 ///< of tgt to itself: broadcast with [N, heads, L, L]
+  Tensor memory_mask{};              ///< of tgt to the encoder's results: broadcast with [N, heads, L, S]
+  Tensor src_key_padding_mask{};     ///< of src's positions: [N, S]
+  Tensor tgt_key_padding_mask{};     ///< of tgt's: [N, L]
+  Tensor memory_key_padding_mask{};  ///< of the encoder's results: [N, S]
+  bool src_is_causal = false;        ///< a position of src takes itself and those before it, also beside masks
+  bool tgt_is_causal = false;        ///< the same of tgt
+};
+
+/// An encoder and a decoder, each with a norm behind it (Vaswani et al. 2017), as torch.nn.Transformer with batch_first.
+/// src: [N, S, d_model]  tgt: [N, L, d_model]  ->  as tgt.  Weights begin by xavier_uniform_.
+///
+///     Tensor y = transformer(src, tgt, {.src_key_padding_mask = lengths_mask, .tgt_is_causal = true});
+class Transformer : public ModuleOf<Tensor(Tensor, Tensor, TransformerMasks)> {
+ public:
+  /// ValueError unless the sizes are positive, nhead divides d_model, and dropout is in [0, 1].
+  explicit Transformer(std::int64_t d_model = 512, std::int64_t nhead = 8, TransformerOptions options = {},
+                       SourceLocation where = SourceLocation::current());
+
+  TransformerEncoder encoder;
+  TransformerDecoder decoder;
+
+  using ModuleOf::operator();
+  Tensor operator()(Tensor src, Tensor tgt, SourceLocation where = SourceLocation::current()) const {
+    return ModuleOf::operator()(std::move(src), std::move(tgt), {}, where);
+  }
+  Tensor forward(Tensor src, Tensor tgt, TransformerMasks masks) override;
+  std::string describe() const override;
 };
 
 }  // namespace minnow::nn

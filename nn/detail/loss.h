@@ -10,5 +10,7 @@ namespace minnow::nn::detail {
 Tensor reduced(const Tensor& losses, Reduction reduction);
 /// ShapeError unless the shapes of two bound operands are equal, DTypeError unless one is floating-point.
 void require_same_shape(Operands both);
+/// The same for shapes that cannot be broadcast.  Warns once about those that are: it is mostly a mistake.
+void require_broadcast_shapes(Operands both);
 
 }  // namespace minnow::nn::detail

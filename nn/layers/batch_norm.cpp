@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <minnow/autograd/checkpoint.h>
+#include <minnow/autograd/grad_mode.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/norms/batch_norm.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -24,12 +26,16 @@ std::int64_t checked(const char* name, std::int64_t channels, double eps, Source
   return channels;
 }
 
+const char* parts_text(const auto& options) {
+  return !options.affine ? ", no weight" : !options.bias ? ", no bias" : "";
+}
+
 }  // namespace
 
 BatchNorm::BatchNorm(const char* name, int least, int most, std::int64_t num_features, const BatchNormOptions& options,
                      SourceLocation where)
     : weight(options.affine ? parameter("weight", ones(checked(name, num_features, options.eps, where))) : Parameter()),
-      bias(options.affine ? parameter("bias", zeros(num_features)) : Parameter()),
+      bias(options.affine && options.bias ? parameter("bias", zeros(num_features)) : Parameter()),
       running_mean(options.track_running_stats
                        ? buffer("running_mean", zeros(checked(name, num_features, options.eps, where)))
                        : Buffer()),
@@ -70,13 +76,13 @@ Tensor BatchNorm::forward(const Tensor& x) {
 std::string BatchNorm::describe() const {
   return fmt::format("{}({}, eps {}, {}{}{})", name_, num_features_, options_.eps,
                      options_.momentum ? fmt::format("momentum {}", *options_.momentum) : "mean of all batches",
-                     options_.affine ? "" : ", no weight", options_.track_running_stats ? "" : ", not tracking");
+                     parts_text(options_), options_.track_running_stats ? "" : ", not tracking");
 }
 
 GroupNorm::GroupNorm(std::int64_t num_groups, std::int64_t num_channels, GroupNormOptions options, SourceLocation where)
     : weight(options.affine ? parameter("weight", ones(checked("GroupNorm", num_channels, options.eps, where)))
                             : Parameter()),
-      bias(options.affine ? parameter("bias", zeros(num_channels)) : Parameter()),
+      bias(options.affine && options.bias ? parameter("bias", zeros(num_channels)) : Parameter()),
       num_groups_(num_groups),
       num_channels_(checked("GroupNorm", num_channels, options.eps, where)),
       options_(options) {
@@ -96,27 +102,57 @@ Tensor GroupNorm::forward(const Tensor& x) {
 }
 
 std::string GroupNorm::describe() const {
-  return fmt::format("GroupNorm({}, {}, eps {}{})", num_groups_, num_channels_, options_.eps,
-                     options_.affine ? "" : ", no weight");
+  return fmt::format("GroupNorm({}, {}, eps {}{})", num_groups_, num_channels_, options_.eps, parts_text(options_));
 }
 
 InstanceNorm::InstanceNorm(std::int64_t num_features, InstanceNormOptions options, SourceLocation where)
     : weight(options.affine ? parameter("weight", ones(checked("InstanceNorm", num_features, options.eps, where)))
                             : Parameter()),
-      bias(options.affine ? parameter("bias", zeros(num_features)) : Parameter()),
+      bias(options.affine && options.bias ? parameter("bias", zeros(num_features)) : Parameter()),
+      running_mean(options.track_running_stats
+                       ? buffer("running_mean", zeros(checked("InstanceNorm", num_features, options.eps, where)))
+                       : Buffer()),
+      running_var(options.track_running_stats ? buffer("running_var", ones(num_features)) : Buffer()),
+      num_batches_tracked(options.track_running_stats ? buffer("num_batches_tracked", zeros({}, DType::int64))
+                                                      : Buffer()),
       num_features_(checked("InstanceNorm", num_features, options.eps, where)),
-      options_(options) {}
+      options_(options) {
+  if (!(options.momentum >= 0 && options.momentum <= 1))
+    throw ValueError(fmt::format("InstanceNorm: momentum must be in [0, 1], got {}\n0.1 is usual", options.momentum),
+                     where);
+}
+
+/// The channels of all samples are channels of one, each with a copy of the running statistics; the means of these remain.
+Tensor InstanceNorm::tracked(const Tensor& x) {
+  const std::int64_t samples = x.size(0), channels = x.size(1);
+  Shape as_one = x.shape();
+  as_one[0] = 1;
+  as_one[1] = samples * channels;
+  const auto of_all = [&](const Tensor& t) { return t.defined() ? t.repeat({samples}) : t; };
+  const Tensor means = of_all(running_mean), variances = of_all(running_var);
+  const Tensor y = batch_norm(x.reshape(as_one), means, variances, of_all(weight), of_all(bias),
+                              {.training = true, .momentum = options_.momentum, .eps = options_.eps});
+  const NoGradGuard no_grad;
+  copy_(running_mean, mean(means.reshape({samples, channels}), 0));
+  copy_(running_var, mean(variances.reshape({samples, channels}), 0));
+  return y.reshape(x.shape());
+}
 
 Tensor InstanceNorm::forward(const Tensor& x) {
   const CallSite site = called();
   if (x.dim() >= 2 && x.size(1) != num_features_)
     throw ShapeError(message(fmt::format("InstanceNorm: the input must have {} channels", num_features_), {{"x", x}},
                              "the channels are dimension 1 of x"));
+  if (running_mean.defined() && !is_training())
+    return batch_norm(x, running_mean, running_var, weight, bias, {.eps = options_.eps});
+  // A call that is computed again in backward has updated the statistics already.
+  if (running_mean.defined() && x.dim() > 2 && x.numel() > 0 && !autograd::is_recomputing()) return tracked(x);
   return instance_norm(x, weight, bias, options_.eps);
 }
 
 std::string InstanceNorm::describe() const {
-  return fmt::format("InstanceNorm({}, eps {}{})", num_features_, options_.eps, options_.affine ? "" : ", no weight");
+  return fmt::format("InstanceNorm({}, eps {}{}{})", num_features_, options_.eps, parts_text(options_),
+                     options_.track_running_stats ? ", tracking" : "");
 }
 
 }  // namespace minnow::nn

@@ -11,6 +11,7 @@ struct BatchNormOptions {
       0.1;                          ///< running += momentum (of the batch - running); none: the mean of all batches
   bool affine = true;               ///< whether there are weight and bias
   bool track_running_stats = true;  ///< or else the statistics of x also in eval mode
+  bool bias = true;                 ///< with affine: whether there is a bias
 };
 
 /// Batch normalization of [N, C, ...] (minnow::batch_norm): by the statistics of the batch in train mode, by running ones in
@@ -65,6 +66,7 @@ class BatchNorm3d : public BatchNorm {
 struct GroupNormOptions {
   double eps = 1e-5;   ///< added to the variance
   bool affine = true;  ///< whether there are weight and bias
+  bool bias = true;    ///< with affine: whether there is a bias
 };
 
 /// Group normalization (minnow::group_norm).   x: [N, num_channels, ...]  ->  the same.  weight and bias [num_channels] start
@@ -86,24 +88,31 @@ class GroupNorm : public Module {
 };
 
 struct InstanceNormOptions {
-  double eps = 1e-5;    ///< added to the variance
-  bool affine = false;  ///< whether there are weight and bias
+  double eps = 1e-5;                 ///< added to the variance
+  double momentum = 0.1;             ///< running += momentum (of the samples - running)
+  bool affine = false;               ///< whether there are weight and bias
+  bool track_running_stats = false;  ///< whether eval mode normalizes by running statistics
+  bool bias = true;                  ///< with affine: whether there is a bias
 };
 
-/// Instance normalization (minnow::instance_norm), in train and eval mode alike.   x: [N, C, L...]  ->  the same.  PyTorch's
-/// InstanceNorm1d, 2d and 3d without running statistics.
+/// Instance normalization (minnow::instance_norm), in train and eval mode alike unless track_running_stats.
+/// x: [N, C, L...]  ->  the same.  PyTorch's InstanceNorm1d, 2d and 3d.  The running statistics [C] move to the means of those of
+/// the samples; num_batches_tracked stays 0, as in PyTorch.
 class InstanceNorm : public Module {
  public:
-  /// ValueError unless num_features is positive and eps is 0 or more.
+  /// ValueError unless num_features is positive, eps 0 or more, and momentum in [0, 1].
   explicit InstanceNorm(std::int64_t num_features, InstanceNormOptions options = {},
                         SourceLocation where = SourceLocation::current());
 
   Parameter weight, bias;
+  Buffer running_mean, running_var, num_batches_tracked;
 
   Tensor forward(const Tensor& x) override;
   std::string describe() const override;
 
  private:
+  Tensor tracked(const Tensor& x);
+
   std::int64_t num_features_;
   InstanceNormOptions options_;
 };

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 #include <minnow/nn/module/init.h>
 #include <minnow/ops/detail/operation.h>
-#include <minnow/ops/elementwise/arithmetic.h>
-#include <minnow/ops/products/matmul.h>
+#include <minnow/ops/products/einsum.h>
 #include <minnow/ops/reductions/distance.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 
 namespace minnow::nn {
 
@@ -50,18 +50,10 @@ Bilinear::Bilinear(std::int64_t in1_features, std::int64_t in2_features, std::in
 Tensor Bilinear::forward(const Tensor& a, const Tensor& b) {
   const CallSite site = called();
   const minnow::detail::BoundOperands op(site, {{"a", a}, {"b", b}, {"weight", weight}});
-  const minnow::detail::AutocastLayer cast({kKept, kWidest}, {&a, &b, &weight, &bias});
-  const std::int64_t out = weight.size(0), first = weight.size(1), second = weight.size(2);
-  if (a.dim() < 1 || b.dim() < 1 || a.size(-1) != first || b.size(-1) != second)
+  if (a.dim() < 1 || b.dim() < 1 || a.size(-1) != weight.size(1) || b.size(-1) != weight.size(2))
     throw ShapeError(message("Bilinear: the operands must be [..., in1_features] and [..., in2_features]", op,
                              "the last sizes are those of the weight"));
-  // [..., 1, in1] · [in1, out in2] as [..., out, in2], times b.
-  const Tensor mapped = matmul(cast(a), cast(weight).permute({1, 0, 2}).reshape({first, out * second}));
-  Shape shape = a.shape();
-  shape[-1] = out;
-  shape.push_back(second);
-  const Tensor y = matmul(mapped.reshape(shape), cast(b).unsqueeze(-1)).squeeze(-1);
-  return bias.defined() ? y + cast(bias) : y;
+  return bilinear(a, b, weight, bias);
 }
 
 std::string Bilinear::describe() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #include <minnow/nn/detail/extents.h>
 #include <minnow/nn/module/module.h>
 #include <minnow/ops/convolution/pool.h>
@@ -97,6 +98,25 @@ template <class Size> class AvgPool : public Module {
 using AvgPool1d = AvgPool<std::int64_t>;
 using AvgPool2d = AvgPool<Pair>;
 using AvgPool3d = AvgPool<Triple>;
+
+/// The largest element of each window, where windows begin at random distances: minnow::fractional_max_pool2d.
+/// x: [N, C, H, W]  ->  [N, C, OH, OW].
+template <class Size> class FractionalMaxPool : public Module {
+ public:
+  explicit FractionalMaxPool(Size kernel_size, FractionalMaxPoolOptions<Size> options)
+      : kernel_size_(kernel_size), options_(std::move(options)) {}
+  Tensor forward(const Tensor& x) override {
+    const auto site = called();
+    return detail::for_size<Size>(0, fractional_max_pool2d, fractional_max_pool3d)(x, kernel_size_, options_);
+  }
+  std::string describe() const override { return detail::pool_text("FractionalMaxPool", kernel_size_); }
+
+ private:
+  Size kernel_size_;
+  FractionalMaxPoolOptions<Size> options_;
+};
+using FractionalMaxPool2d = FractionalMaxPool<Pair>;
+using FractionalMaxPool3d = FractionalMaxPool<Triple>;
 
 /// (Σ x^p)^(1/p) of each window: minnow::lp_pool2d.   x: [N, C, H, W]  ->  [N, C, OH, OW].
 template <class Size> class LPPool : public Module {

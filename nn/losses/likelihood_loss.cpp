@@ -14,7 +14,7 @@
 namespace minnow::nn {
 namespace {
 
-using detail::reduced, detail::require_same_shape;
+using detail::reduced, detail::require_broadcast_shapes, detail::require_same_shape;
 
 void require_positive(const char* name, double value, const char* hint) {
   if (!(value > 0)) throw ValueError(message(fmt::format("{} must be positive, got {}", name, value), {}, hint));
@@ -77,7 +77,7 @@ Tensor binary_cross_entropy(const In& x_, const In& y_, const BCELossOptions& op
 Tensor kl_div(const In& x_, const In& target_, const KLDivLossOptions& options) {
   const Operation op("kl_div", x_.where, kWide, {{"x", *x_}, {"target", *target_}});
   const Tensor &x = op[0], &t = op[1];
-  require_same_shape(op);
+  require_broadcast_shapes(op);
   const Tensor losses = options.log_target ? exp(t) * (t - x) : entropy_term(t) - t * x;
   if (options.reduction != Reduction::batchmean) return reduced(losses, options.reduction);
   return x.dim() == 0 ? losses : sum(losses) / static_cast<double>(x.size(0));
@@ -86,7 +86,7 @@ Tensor kl_div(const In& x_, const In& target_, const KLDivLossOptions& options) 
 Tensor gaussian_nll_loss(const In& x_, const In& target_, const In& var_, const GaussianNLLLossOptions& options) {
   const Operation op("gaussian_nll_loss", x_.where, {kKept, kWide}, {{"x", *x_}, {"target", *target_}, {"var", *var_}});
   const Tensor &x = op[0], &target = op[1], &var = op[2];
-  require_same_shape({{"x", x}, {"target", target}});
+  require_broadcast_shapes({{"x", x}, {"target", target}});
   if (!var.is_floating_point())
     throw DTypeError(message("var is not floating-point", {{"x", x}, {"var", var}}, "convert it: .to(float32)"));
   require_positive("eps", options.eps, "it keeps the variances away from 0");
@@ -102,7 +102,7 @@ Tensor gaussian_nll_loss(const In& x_, const In& target_, const In& var_, const 
 Tensor poisson_nll_loss(const In& x_, const In& target_, const PoissonNLLLossOptions& options) {
   const Operation op("poisson_nll_loss", x_.where, kWide, {{"x", *x_}, {"target", *target_}});
   const Tensor &x = op[0], &t = op[1];
-  require_same_shape(op);
+  require_broadcast_shapes(op);
   if (!options.log_input) require_positive("eps", options.eps, "it keeps the logarithm of 0 finite");
   Tensor losses = options.log_input ? exp(x) - t * x : x - t * log(x + options.eps);
   if (options.full) {

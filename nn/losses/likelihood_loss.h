@@ -2,8 +2,8 @@
 
 #include <minnow/nn/losses/loss.h>
 
-// Negative log-likelihoods and divergences of elements.  Shapes must be equal where nothing else is said (ShapeError):
-// unlike in PyTorch they are not broadcast.  DTypeError unless an operand is floating-point.
+// Negative log-likelihoods and divergences of elements.  Shapes are broadcast, with a warning as for mse_loss, where
+// nothing else is said.  DTypeError unless an operand is floating-point.
 namespace minnow::nn {
 
 struct BCELossOptions {
@@ -12,7 +12,7 @@ struct BCELossOptions {
 };
 /// Binary cross-entropy of probabilities x and y in [0, 1]: -w (y log x + (1 - y) log(1 - x)), where a logarithm is at
 /// least -100.  NaN for x outside of [0, 1], for which PyTorch on a CPU throws: the check would wait for the device.
-/// binary_cross_entropy_with_logits is more exact.
+/// ShapeError unless the shapes are equal.  binary_cross_entropy_with_logits is more exact.
 Tensor binary_cross_entropy(const In& x, const In& y, const BCELossOptions& options = {});
 
 struct KLDivLossOptions {

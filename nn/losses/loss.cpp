@@ -18,7 +18,7 @@
 namespace minnow::nn {
 namespace {
 
-using detail::reduced, detail::require_same_shape;
+using detail::reduced, detail::require_broadcast_shapes, detail::require_same_shape;
 
 /// With the mean taken over `total`.
 Tensor reduced(const Tensor& losses, Reduction reduction, const Tensor& total) {
@@ -195,7 +195,7 @@ Tensor nll_loss(const In& x_, const In& target_, const NLLLossOptions& given) {
 Tensor mse_loss(const In& x_, const In& y_, LossOptions options) {
   const Operation op("mse_loss", x_.where, kWide, {{"x", *x_}, {"y", *y_}});
   const Tensor &x = op[0], &y = op[1];
-  require_same_shape(op);
+  require_broadcast_shapes(op);
   const Tensor d = x - y;
   return reduced(records(d) ? square(d) : square_(d), options.reduction);  // nothing else has d
 }
@@ -203,7 +203,7 @@ Tensor mse_loss(const In& x_, const In& y_, LossOptions options) {
 Tensor l1_loss(const In& x_, const In& y_, LossOptions options) {
   const Operation op("l1_loss", x_.where, kWide, {{"x", *x_}, {"y", *y_}});
   const Tensor &x = op[0], &y = op[1];
-  require_same_shape(op);
+  require_broadcast_shapes(op);
   const Tensor d = x - y;
   return reduced(records(d) ? abs(d) : abs_(d), options.reduction);
 }
@@ -211,7 +211,7 @@ Tensor l1_loss(const In& x_, const In& y_, LossOptions options) {
 Tensor smooth_l1_loss(const In& x_, const In& y_, SmoothL1LossOptions options) {
   const Operation op("smooth_l1_loss", x_.where, kWide, {{"x", *x_}, {"y", *y_}});
   const Tensor &x = op[0], &y = op[1];
-  require_same_shape(op);
+  require_broadcast_shapes(op);
   const double beta = options.beta;
   if (beta == 0) return l1_loss(x, y, {options.reduction});
   if (!(beta > 0)) throw ValueError(message(fmt::format("beta must not be negative, got {}", beta), {}, "1 is usual"));
@@ -221,7 +221,7 @@ Tensor smooth_l1_loss(const In& x_, const In& y_, SmoothL1LossOptions options) {
 Tensor huber_loss(const In& x_, const In& y_, HuberLossOptions options) {
   const Operation op("huber_loss", x_.where, kWide, {{"x", *x_}, {"y", *y_}});
   const Tensor &x = op[0], &y = op[1];
-  require_same_shape(op);
+  require_broadcast_shapes(op);
   const double delta = options.delta;
   if (!(delta > 0 && std::isfinite(delta)))
     throw ValueError(message(fmt::format("delta must be positive and finite, got {}", delta), {},

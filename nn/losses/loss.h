@@ -41,9 +41,9 @@ Tensor nll_loss(const In& log_probabilities, const In& target, const NLLLossOpti
 struct LossOptions {
   Reduction reduction = Reduction::mean;
 };
-/// (x - y)².  The shapes must be equal (ShapeError): unlike in PyTorch they are not broadcast.
+/// (x - y)².  Shapes are broadcast, with a warning once for each line, as in PyTorch: [N] and [N, 1] give [N, N].
 Tensor mse_loss(const In& x, const In& y, LossOptions options = {});
-/// |x - y|.  Equal shapes, as for mse_loss.
+/// |x - y|.  Shapes as for mse_loss, also below.
 Tensor l1_loss(const In& x, const In& y, LossOptions options = {});
 
 struct SmoothL1LossOptions {
@@ -66,7 +66,7 @@ struct BCEWithLogitsLossOptions {
   Reduction reduction = Reduction::mean;
 };
 /// Binary cross-entropy of sigmoid(x) and y in [0, 1]: -w (p y log s(x) + (1 - y) log(1 - s(x))), without overflow.
-/// w: weight  p: pos_weight.  Equal shapes, as for mse_loss.
+/// w: weight  p: pos_weight.  The shapes must be equal (ShapeError).
 Tensor binary_cross_entropy_with_logits(const In& x, const In& y, const BCEWithLogitsLossOptions& options = {});
 
 }  // namespace minnow::nn

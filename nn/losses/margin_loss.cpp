@@ -16,7 +16,7 @@
 namespace minnow::nn {
 namespace {
 
-using detail::reduced, detail::require_same_shape;
+using detail::reduced, detail::require_broadcast_shapes, detail::require_same_shape;
 
 /// x: [N, C] or [C], floating-point; target: int64.
 void require_class_numbers(const BoundOperands<2>& op, const Shape& want) {
@@ -68,7 +68,7 @@ Tensor soft_margin_loss(const In& x_, const In& y_, LossOptions options) {
 Tensor hinge_embedding_loss(const In& x_, const In& y_, HingeEmbeddingLossOptions options) {
   const Operation op("hinge_embedding_loss", x_.where, kWide, {{"x", *x_}, {"y", *y_}});
   const Tensor &x = op[0], &y = op[1];
-  require_same_shape(op);
+  require_broadcast_shapes(op);
   const Tensor far = where(y != 1, hinge(options.margin - x), 0.0);
   return reduced(far + where(y != -1, x, 0.0), options.reduction);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <vector>
 #include <minnow/ops/pair.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/in.h>
@@ -19,8 +20,8 @@ using MaxPool2dOptions = MaxPoolOptions<Pair>;
 using MaxPool3dOptions = MaxPoolOptions<Triple>;
 
 /// The largest element of each window.   x: floating-point [N, C, H, W]  ->  [N, C, OH, OW].  Padding is at most half
-/// the kernel, and never the largest.  The gradient goes to the first of equal elements.  DTypeError for integers,
-/// which PyTorch pools: convert them first.
+/// the kernel, and never the largest.  The gradient goes to the first of equal elements.  Integers are pooled in
+/// float64: int64 is exact up to 2^53.  DTypeError for bool.
 [[nodiscard]] Tensor max_pool2d(const In& x, Pair kernel, const MaxPool2dOptions& options = {});
 /// The largest element of each window, of sequences.   x: [N, C, L].
 [[nodiscard]] Tensor max_pool1d(const In& x, std::int64_t kernel, const MaxPool1dOptions& options = {});
@@ -85,6 +86,27 @@ using LPPool3dOptions = LPPoolOptions<Triple>;
 [[nodiscard]] Tensor lp_pool1d(const In& x, double p, std::int64_t kernel, const LPPool1dOptions& options = {});
 /// (Σ x^p)^(1/p) of each window, of volumes.   x: [N, C, D, H, W].
 [[nodiscard]] Tensor lp_pool3d(const In& x, double p, Triple kernel, const LPPool3dOptions& options = {});
+
+template <class Size> struct FractionalMaxPoolOptions {
+  Size output_size = 0;                ///< the numbers of windows
+  std::vector<double> output_ratio{};  ///< or their parts of x's sizes: one for all dimensions, or one for each
+  Tensor random_samples{};             ///< [N, C, 2], of volumes [N, C, 3], in [0, 1); by default drawn
+};
+using FractionalMaxPool2dOptions = FractionalMaxPoolOptions<Pair>;
+using FractionalMaxPool3dOptions = FractionalMaxPoolOptions<Triple>;
+
+/// The largest element of each window, where windows begin at random distances that are much the same (Graham 2014, "Fractional
+/// Max-Pooling"), others in each channel.   x: floating-point [N, C, H, W]  ->  [N, C, *output_size].  ValueError unless there is
+/// either a size or a ratio, and the windows fit.
+[[nodiscard]] Tensor fractional_max_pool2d(const In& x, Pair kernel, const FractionalMaxPool2dOptions& options);
+/// The same of volumes.   x: [N, C, D, H, W].
+[[nodiscard]] Tensor fractional_max_pool3d(const In& x, Triple kernel, const FractionalMaxPool3dOptions& options);
+/// The largest elements of windows at random distances, and their positions: int64, for max_unpool2d.
+[[nodiscard]] MinMax fractional_max_pool2d_with_indices(const In& x, Pair kernel,
+                                                        const FractionalMaxPool2dOptions& options);
+/// The same of volumes.   x: [N, C, D, H, W].
+[[nodiscard]] MinMax fractional_max_pool3d_with_indices(const In& x, Triple kernel,
+                                                        const FractionalMaxPool3dOptions& options);
 
 /// The means of windows that cover x evenly: the i-th of n goes from ⌊i H / n⌋ to ⌈(i + 1) H / n⌉.   x: floating-point
 /// [N, C, H, W]  ->  [N, C, *output_size].  ShapeError

@@ -164,6 +164,10 @@ Tensor divided(const Tensor& x, const Geometry& g, std::int64_t divisor) {
 }
 
 template <class Size> MinMax max_pool(const Tensor& x, Size kernel, const MaxPoolOptions<Size>& o, bool indices) {
+  if (x.defined() && !x.is_floating_point() && x.dtype() != DType::bool_) {
+    const MinMax found = max_pool(x.to(DType::float64), kernel, o, indices);
+    return {found.values.to(x.dtype()), found.indices};
+  }
   const Geometry g{kernel, stride_or_kernel(o.stride, kernel), o.padding, o.dilation, o.ceil_mode};
   return of_batch(x, g.dims(), [&](const Tensor& batch) { return largest(batch, g, indices); });
 }

@@ -7,11 +7,16 @@
 #include <minnow/tensor/backend/call_parameters.h>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/raw/copy.h>
 
 namespace minnow::detail {
 
 /// The part of source that index has a place for, as a view; source itself if it is too small.
 Tensor cropped(const Tensor& source, const Tensor& index);
+/// index in int64, if it is int32.
+inline Tensor wide_index(const Tensor& index) {
+  return index.defined() && index.dtype() == DType::int32 ? raw::cast(index, DType::int64) : index;
+}
 
 }  // namespace minnow::detail
 

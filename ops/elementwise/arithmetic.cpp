@@ -215,6 +215,13 @@ Tensor mul(const TensorLike& a, const TensorLike& b) { return call<kernels::Mul>
 Tensor mul_(const In& self, const TensorLike& other) { return call_<kernels::Mul>(self, other); }
 Tensor div(const TensorLike& a, const TensorLike& b) { return call<kernels::Div>(a, b); }
 Tensor div_(const In& self, const TensorLike& other) { return call_<kernels::Div>(self, other); }
+Tensor div(const TensorLike& a, const TensorLike& b, Rounding rounding) {
+  const CallSite site("div", (a.is_number() ? b : a).where);
+  if (rounding == Rounding::floor) return floor_divide(a, b);
+  const Tensor rest = fmod(a, b);
+  const NoGradGuard no_grad;
+  return rest.is_floating_point() ? trunc(div(a, b)) : floor_divide(sub(a, rest), b);
+}
 Tensor floor_divide(const TensorLike& a, const TensorLike& b) { return call<kernels::FloorDivide>(a, b); }
 Tensor floor_divide_(const In& self, const TensorLike& other) { return call_<kernels::FloorDivide>(self, other); }
 Tensor fmod(const TensorLike& a, const TensorLike& b) { return call<kernels::Fmod>(a, b); }

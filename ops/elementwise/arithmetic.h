@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <minnow/tensor/in.h>
 
 /// Elementwise functions of two operands, broadcast and promoted by PyTorch's rules.  One operand may be a number, and
@@ -23,6 +24,10 @@ Tensor mul_(const In& self, const TensorLike& other);
 /// a / b; integers give float32.
 [[nodiscard]] Tensor div(const TensorLike& a, const TensorLike& b);
 Tensor div_(const In& self, const TensorLike& other);
+/// How a quotient becomes a whole number: towards 0, or down.
+enum class Rounding : std::uint8_t { trunc, floor };
+/// a / b as a whole number, in the common dtype; floor as floor_divide.  ValueError for integers over 0.  Gradient: none.
+[[nodiscard]] Tensor div(const TensorLike& a, const TensorLike& b, Rounding rounding);
 /// The largest integer not above a / b.  Gradient: none.
 [[nodiscard]] Tensor floor_divide(const TensorLike& a, const TensorLike& b);
 Tensor floor_divide_(const In& self, const TensorLike& other);

@@ -40,7 +40,7 @@ View at_least_1d(const View& t) { return t.dim() ? t : View(t.storage(), t.dtype
 
 void require_int64(const In& x, const In& index) {
   if (index->dtype() != DType::int64)
-    throw DTypeError(message("index must be int64", {{"x", *x}, {"index", *index}}, "convert it: .to(int64)"));
+    throw DTypeError(message("index must be int64 or int32", {{"x", *x}, {"index", *index}}, "convert it: .to(int64)"));
 }
 
 void check_gather(const In& x, int dim, const In& index) {
@@ -366,15 +366,16 @@ Tensor record_indexed(const char* name, Tensor y, const In& x, const Arguments&.
 
 }  // namespace
 
-Tensor gather(const In& x, int dim, const In& index) {
+Tensor gather(const In& x, int dim, const In& index_) {
   const CallSite site("gather", x.where);
+  const Tensor index = detail::wide_index(*index_);
   Tensor y = raw::gather(x, dim, index);
-  return record_indexed<GatherNode>("gather", std::move(y), x, Indexed{dim, Saved(*index), x->shape()});
+  return record_indexed<GatherNode>("gather", std::move(y), x, Indexed{dim, Saved(index), x->shape()});
 }
 
 Tensor scatter_add(const In& x_, int dim, const In& index_, const In& source_) {
   const Operation op("scatter_add", x_.where, {kKept, kWidest}, {{"x", *x_}, {"index", *index_}, {"source", *source_}});
-  const Tensor &x = op[0], &index = op[1], &source = op[2];
+  const Tensor &x = op[0], &source = op[2], index = detail::wide_index(op[1]);
   const Tensor part = detail::cropped(source, index);
   Tensor y = raw::scatter_add(x, dim, index, part);
   return op.record(std::move(y), {x, part}, [dim, index = Saved(index)](const Tensor& g, Needs needs) -> Gradients {
@@ -382,17 +383,19 @@ Tensor scatter_add(const In& x_, int dim, const In& index_, const In& source_) {
   });
 }
 
-Tensor index_select(const In& x, int dim, const In& index) {
+Tensor index_select(const In& x, int dim, const In& index_) {
   const CallSite site("index_select", x.where);
+  const Tensor index = detail::wide_index(*index_);
   Tensor y = raw::index_select(x, dim, index);
-  return record_indexed<SelectNode>("index_select", std::move(y), x, Indexed{dim, Saved(*index), x->shape()});
+  return record_indexed<SelectNode>("index_select", std::move(y), x, Indexed{dim, Saved(index), x->shape()});
 }
 
-Tensor index_add(const In& x, int dim, const In& index, const In& source) {
+Tensor index_add(const In& x, int dim, const In& index_, const In& source) {
   const CallSite site("index_add", x.where);
+  const Tensor index = detail::wide_index(*index_);
   Tensor y = raw::index_add(x, dim, index, source);
   return record("index_add", std::move(y), {x, source},
-                [dim, index = Saved(*index)](const Tensor& g, Needs needs) -> Gradients {
+                [dim, index = Saved(index)](const Tensor& g, Needs needs) -> Gradients {
                   return {g, needs[1] ? index_select(g, dim, index()) : Tensor()};
                 });
 }

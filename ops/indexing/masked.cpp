@@ -139,8 +139,8 @@ Tensor triu(const In& x, std::int64_t diagonal) {
 namespace {
 
 void require_int64(const Tensor& x, const Tensor& index) {
-  if (index.dtype() != DType::int64)
-    throw DTypeError(message("index must be int64", {{"x", x}, {"index", index}}, "convert it: .to(int64)"));
+  if (index.dtype() != DType::int64 && index.dtype() != DType::int32)
+    throw DTypeError(message("index must be int64 or int32", {{"x", x}, {"index", index}}, "convert it: .to(int64)"));
 }
 
 }  // namespace
@@ -179,13 +179,13 @@ void assign_slices(const In& x, int dim, const In& index, const Tensor& value, c
         message("index has more than one dimension", {{"x", *x}, {"index", *index}}, "flatten it: .flatten()"));
   if (index->numel() == 0) return;
   const std::int64_t size = x->dim() ? x->shape()[dim] : 1;
-  const Tensor positions = from_zero(*index, size).reshape({-1});
+  const Tensor positions = detail::wide_index(from_zero(*index, size)).reshape({-1});
   Shape shape = out.shape();
   if (out.dim()) shape[out_dim] = positions.numel();
   run_checked(
       backend, calls::IndexAdd{value.expand(shape), positions, out, out_dim, ScatterOp::assign},
       [size, dim](const Tensor& t, const Tensor& i) {
-        auto invalid = raw::find_invalid_index(from_zero(i, size), size);
+        auto invalid = raw::find_invalid_index(detail::wide_index(from_zero(i, size)), size);
         if (invalid && invalid->value < 0) invalid->value -= size;
         throw IndexError(message((invalid ? "index " + invalid->str() : "an index") + " is out of range",
                                  {{"x", t}, {"index", i}},

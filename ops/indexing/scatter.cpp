@@ -156,39 +156,44 @@ Tensor source_of(const In& x, const In& index, const TensorLike& source) {
 
 }  // namespace
 
-Tensor scatter(const In& x, int dim, const In& index, const TensorLike& source) {
+Tensor scatter(const In& x, int dim, const In& index_, const TensorLike& source, std::optional<Scatter> reduce) {
   const CallSite site("scatter", x.where);
-  return written(x, dim, *index, source_of(x, index, source));
+  const Tensor index = detail::wide_index(*index_);
+  if (reduce) return scatter_reduce(x, dim, index, source_of(x, index, source), *reduce);
+  return written(x, dim, index, source_of(x, index, source));
 }
 
-Tensor scatter_(const In& x, int dim, const In& index, const TensorLike& source) {
+Tensor scatter_(const In& x, int dim, const In& index_, const TensorLike& source, std::optional<Scatter> reduce) {
   const CallSite site("scatter_", x.where);
+  if (reduce) return copy_(x, scatter(x, dim, index_, source, reduce));
+  const Tensor index = detail::wide_index(*index_);
   const Tensor from = source_of(x, index, source);
   return detail::in_place(
-      "scatter_", x, records(*x, from), [&] { return written(x, dim, *index, from); },
+      "scatter_", x, records(*x, from), [&] { return written(x, dim, index, from); },
       [&] { raw::scatter_add_(x, dim, index, from, ScatterOp::assign); });
 }
 
-Tensor scatter_add_(const In& x, int dim, const In& index, const In& source) {
-  const Tensor from = detail::cropped(*source, *index);
+Tensor scatter_add_(const In& x, int dim, const In& index_, const In& source) {
+  const Tensor index = detail::wide_index(*index_);
+  const Tensor from = detail::cropped(*source, index);
   return detail::in_place(
       "scatter_add_", x, records(*x, from), [&] { return scatter_add(x, dim, index, from); },
       [&] { raw::scatter_add_(x, dim, index, from); });
 }
 
-Tensor scatter_reduce(const In& x, int dim, const In& index, const In& source, Scatter reduce, bool include_self) {
-  const Operation op("scatter_reduce", x.where, {{"x", *x}, {"index", *index}, {"source", *source}});
-  const Tensor from = detail::cropped(*source, *index);
+Tensor scatter_reduce(const In& x, int dim, const In& index_, const In& source, Scatter reduce, bool include_self) {
+  const Operation op("scatter_reduce", x.where, {{"x", *x}, {"index", *index_}, {"source", *source}});
+  const Tensor index = detail::wide_index(op[1]), from = detail::cropped(*source, index);
   const Tensor base = include_self ? *x : scatter(x, dim, index, neutral(reduce, x->dtype()));
   dim = raw::wrap_dim(x, dim);
   switch (reduce) {
     case Scatter::sum: return scatter_add(base, dim, index, from);
-    case Scatter::prod: return products(base, dim, *index, from);
-    case Scatter::mean: return means(base, dim, *index, from, include_self);
-    case Scatter::amax: return extremes(base, dim, *index, from, ScatterOp::max);
+    case Scatter::prod: return products(base, dim, index, from);
+    case Scatter::mean: return means(base, dim, index, from, include_self);
+    case Scatter::amax: return extremes(base, dim, index, from, ScatterOp::max);
     case Scatter::amin: break;
   }
-  return extremes(base, dim, *index, from, ScatterOp::min);
+  return extremes(base, dim, index, from, ScatterOp::min);
 }
 
 Tensor scatter_reduce_(const In& x, int dim, const In& index, const In& source, Scatter reduce, bool include_self) {
@@ -198,7 +203,7 @@ Tensor scatter_reduce_(const In& x, int dim, const In& index, const In& source, 
 
 Tensor index_copy(const In& x_, int dim, const In& index_, const In& source_) {
   const Operation op("index_copy", x_.where, {kWidest, kKept}, {{"x", *x_}, {"index", *index_}, {"source", *source_}});
-  const Tensor &x = op[0], &index = op[1], &source = op[2];
+  const Tensor &x = op[0], &source = op[2], index = detail::wide_index(op[1]);
   Tensor y = raw::index_add(x, dim, index, source, ScatterOp::assign);
   if (!records(x, source)) return y;
   return op.record(std::move(y), {x, source}, [dim, index = Saved(index)](const Tensor& g, Needs needs) {
@@ -219,13 +224,13 @@ Tensor index_copy(const In& x_, int dim, const In& index_, const In& source_) {
 Tensor index_copy_(const In& x, int dim, const In& index, const In& source) {
   return detail::in_place(
       "index_copy_", x, records(*x, *source), [&] { return index_copy(x, dim, index, source); },
-      [&] { raw::index_add_(x, dim, index, source, ScatterOp::assign); });
+      [&] { raw::index_add_(x, dim, detail::wide_index(*index), source, ScatterOp::assign); });
 }
 
 Tensor index_add_(const In& x, int dim, const In& index, const In& source) {
   return detail::in_place(
       "index_add_", x, records(*x, *source), [&] { return index_add(x, dim, index, source); },
-      [&] { raw::index_add_(x, dim, index, source); });
+      [&] { raw::index_add_(x, dim, detail::wide_index(*index), source); });
 }
 
 }  // namespace minnow

@@ -153,26 +153,71 @@ Tensor nanmedian(const In& x) {
   return median_of_all("nanmedian", x, SortPick::nanmedian);
 }
 
-Tensor quantile(const In& x_, double q, std::optional<int> dim, bool keepdim) {
+namespace {
+
+/// What quantiles are taken of: x, or all its elements, in order along a dimension, and the last of each line.
+struct OrderedLines {
+  bool whole;
+  int along;
+  Tensor sorted, last;
+
+  OrderedLines(const Tensor& x, std::optional<int> dim, Operands op)
+      : whole(!dim || x.dim() == 0), along(whole ? 0 : raw::wrap_dim(x, *dim)) {
+    if (x.dtype() != DType::float32 && x.dtype() != DType::float64)
+      throw DTypeError(message("needs float32 or float64", op, "convert it: .to(float32)"));
+    const Tensor values = whole ? x.reshape({-1}) : x;
+    require_elements(values, along);
+    sorted = sort(values, along).values;
+    last = sorted.narrow(along, size() - 1, 1);
+  }
+  std::int64_t size() const { return sorted.size(along); }
+};
+
+}  // namespace
+
+Tensor quantile(const In& x_, double q, std::optional<int> dim, bool keepdim, Quantile interpolation) {
   const Operation op("quantile", x_.where, {kWide, kKept}, {{"self", *x_}});
   const Tensor& x = op[0];
-  if (x.dtype() != DType::float32 && x.dtype() != DType::float64)
-    throw DTypeError(message("needs float32 or float64", op, "convert it: .to(float32)"));
   if (!(q >= 0 && q <= 1))
     throw ValueError(message("q must be in [0, 1], got " + std::to_string(q), op, "0.5 is the median"));
-  const bool whole = !dim || x.dim() == 0;
-  const Tensor values = whole ? x.reshape({-1}) : x;
-  const int along = whole ? 0 : raw::wrap_dim(x, *dim);
-  require_elements(values, along);
-  const Tensor sorted = sort(values, along).values;
-  const double place = q * static_cast<double>(values.size(along) - 1), below = std::floor(place);
+  const OrderedLines lines(x, dim, op);
+  double place = q * static_cast<double>(lines.size() - 1);
+  if (interpolation == Quantile::higher) place = std::ceil(place);
+  if (interpolation == Quantile::nearest) place = std::nearbyint(place);
+  const double below = std::floor(place);
   const auto at = static_cast<std::int64_t>(below);
-  Tensor y = sorted.narrow(along, at, 1);
-  if (place > below) y = lerp(y, sorted.narrow(along, at + 1, 1), place - below);
-  const Tensor last = sorted.narrow(along, values.size(along) - 1, 1);
-  y = where(isnan(last), last, y);
-  if (whole) return y.reshape(keepdim ? Shape::filled(x.dim(), 1) : Shape{});
-  return keepdim ? y : y.squeeze(along);
+  Tensor y = lines.sorted.narrow(lines.along, at, 1);
+  if (place > below && interpolation != Quantile::lower)
+    y = lerp(y, lines.sorted.narrow(lines.along, at + 1, 1), interpolation == Quantile::midpoint ? 0.5 : place - below);
+  y = where(isnan(lines.last), lines.last, y);
+  if (lines.whole) return y.reshape(keepdim ? Shape::filled(x.dim(), 1) : Shape{});
+  return keepdim ? y : y.squeeze(lines.along);
+}
+
+Tensor quantile(const In& x_, const In& q_, std::optional<int> dim, bool keepdim, Quantile interpolation) {
+  const Operation op("quantile", x_.where, {kWide, kKept}, {{"self", *x_}, {"q", *q_}});
+  const Tensor &x = op[0], &q = op[1];
+  if (q.dtype() != x.dtype()) throw DTypeError(message("the dtypes differ", op, "convert q: .to(x.dtype())"));
+  if (q.dim() > 1) throw ShapeError(message("q must have at most one dimension", op, "flatten it: .flatten()"));
+  const OrderedLines lines(x, dim, op);
+  if (q.device().is_cpu() && !all(logical_and(ge(q, 0), le(q, 1))).item<bool>())
+    throw ValueError(message("q must be in [0, 1]", op, "0.5 is the median"));
+  Tensor place = mul(q.reshape({-1}), lines.size() - 1);
+  if (interpolation == Quantile::lower) place = floor(place);
+  if (interpolation == Quantile::higher) place = ceil(place);
+  if (interpolation == Quantile::nearest) place = round(place);
+  const Tensor below = floor(place.detach());
+  Shape along = Shape::filled(lines.sorted.dim(), 1);
+  along[lines.along] = place.numel();
+  const Tensor weight = interpolation == Quantile::midpoint ? mul(gt(place, below).to(x.dtype()), 0.5) : place - below;
+  const auto at = [&](const Tensor& i) { return index_select(lines.sorted, lines.along, i.to(DType::int64)); };
+  Tensor y = lerp(at(below), at(ceil(place.detach())), weight.reshape(along));
+  y = where(isnan(lines.last), lines.last, y);
+  y = y.unsqueeze(0).transpose(0, lines.along + 1);  // [n, ..., 1, ...]
+  if (lines.whole && keepdim)
+    for (int d = 1; d < x.dim(); ++d) y = y.unsqueeze(-1);
+  if (!keepdim || x.dim() == 0) y = y.squeeze(lines.along + 1);
+  return q.dim() == 0 ? y.squeeze(0) : y;
 }
 
 Ordered mode(const In& x, int dim, bool keepdim) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 #include <minnow/ops/detail/autocast.h>
+#include <minnow/ops/detail/operation.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/products/matmul.h>
 #include <minnow/ops/reductions/reduce.h>
@@ -218,6 +219,22 @@ Tensor einsum(std::string_view text, const std::vector<Tensor>& given, SourceLoc
   }
   result.sum_except(output, {});
   return result.ordered(output);
+}
+
+Tensor bilinear(const In& a_, const In& b_, const In& weight_, const Tensor& bias_) {
+  const Operation op("bilinear", a_.where, {kKept, kWidest},
+                     {{"a", *a_}, {"b", *b_}, {"weight", *weight_}, {"bias", bias_, kOptional}});
+  const Tensor &a = op[0], &b = op[1], &weight = op[2], &bias = op[3];
+  if (weight.dim() != 3 || a.dim() < 1 || b.dim() < 1 || a.size(-1) != weight.size(1) || b.size(-1) != weight.size(2))
+    throw ShapeError(message("the sizes do not match", op, "a: [..., M]  b: [..., N]  weight: [K, M, N]"));
+  const std::int64_t out = weight.size(0), first = weight.size(1), second = weight.size(2);
+  // [..., M] · [M, K N] as [..., K, N], times b.
+  const Tensor mapped = matmul(a, weight.permute({1, 0, 2}).reshape({first, out * second}));
+  Shape shape = a.shape();
+  shape[-1] = out;
+  shape.push_back(second);
+  const Tensor y = matmul(mapped.reshape(shape), b.unsqueeze(-1)).squeeze(-1);
+  return bias.defined() ? add(y, bias) : y;
 }
 
 }  // namespace minnow

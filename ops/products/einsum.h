@@ -14,5 +14,8 @@ namespace minnow {
 /// integers are int64, as those of sum(), but of products in their dtype.  The result of a single operand may be a view.
 [[nodiscard]] Tensor einsum(std::string_view equation, const std::vector<Tensor>& operands,
                             SourceLocation where = SourceLocation::current());
+/// y_k = aᵀ W_k b + bias_k.   a: [..., M]  b: [..., N], with the same leading sizes  weight: [K, M, N]  bias: [K], or undefined
+/// ->  [..., K].  ShapeError for other sizes.
+[[nodiscard]] Tensor bilinear(const In& a, const In& b, const In& weight, const Tensor& bias = {});
 
 }  // namespace minnow

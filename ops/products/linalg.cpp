@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <minnow/ops/detail/dense.h>
+#include <minnow/ops/detail/linalg.h>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
@@ -21,17 +22,6 @@
 #include <minnow/tensor/runtime/capture_rules.h>
 
 namespace minnow::linalg {
-namespace {
-
-std::int64_t rows(const Tensor& a) { return a.shape()[-2]; }
-std::int64_t columns(const Tensor& a) { return a.shape()[-1]; }
-/// The sizes of the batch, and then `last`.
-Shape batch_and(const Tensor& a, std::initializer_list<std::int64_t> last) {
-  Shape out;
-  for (int d = 0; d < a.dim() - 2; ++d) out.push_back(a.shape()[d]);
-  for (const std::int64_t size : last) out.push_back(size);
-  return out;
-}
 
 void check(Operands operands, bool square) {
   const Tensor& a = operands[0].tensor;
@@ -43,6 +33,16 @@ void check(Operands operands, bool square) {
     if (o.tensor.dtype() != a.dtype() || (a.dtype() != DType::float32 && a.dtype() != DType::float64))
       throw DTypeError(
           message("operands must be float32 or float64, all of one dtype", operands, "convert them: .to(float32)"));
+}
+
+namespace {
+
+/// The sizes of the batch, and then `last`.
+Shape batch_and(const Tensor& a, std::initializer_list<std::int64_t> last) {
+  Shape out;
+  for (int d = 0; d < a.dim() - 2; ++d) out.push_back(a.shape()[d]);
+  for (const std::int64_t size : last) out.push_back(size);
+  return out;
 }
 
 /// A result for each matrix of the batch, of a's dtype.
@@ -180,12 +180,18 @@ template <class F> Tensor on_batches(const In& a, const In& b, bool vector, cons
 
 /// Cofactors also of singular matrices: det(U V) U diag(products of the other singular values) Vᵀ.
 Tensor cofactors(const Tensor& a) {
-  const SVD f = svd(a);
+  const SVD f = svd(a, false);
   const std::int64_t n = rows(a);
   const Tensor values = f.s.unsqueeze(-2).expand(batch_and(a, {n, n}));
   const Tensor others = prod(where(eye(n, -1, {DType::bool_, a.device()}), 1.0, values), -1);
   const Tensor sign = mul(det(f.u), det(f.vh)).unsqueeze(-1).unsqueeze(-1);
   return mul(sign, matmul(mul(f.u, others.unsqueeze(-2)), f.vh));
+}
+
+/// a = U diag(S) Vᵀ of symmetric matrices, where S may be negative.
+SVD symmetric_svd(const Tensor& a) {
+  const Eigh f = eigh(a);
+  return {f.vectors, f.values, f.vectors.mT()};
 }
 
 /// The sign of the permutation: -1 for an odd number of swaps.
@@ -250,21 +256,25 @@ Tensor inv(const In& a_) {
   });
 }
 
-Tensor pinv(const In& a_, double rtol) {
+Tensor pinv(const In& a_, const PinvOptions& options) {
   const Operation op("linalg::pinv", a_.where, {kWide, kKept}, {{"a", *a_}});
   const Tensor& a = op[0];
-  check(op, false);
+  check(op, options.hermitian);
+  const double atol = options.atol.value_or(0), rtol = options.rtol.value_or(0);
+  if (!(atol >= 0) || !(rtol >= 0))
+    throw ValueError(message(fmt::format("atol is {} and rtol {}", atol, rtol), op, "they must not be negative"));
   Tensor p;
   {
     const NoGradGuard no_grad;
     const double eps = a.dtype() == DType::float64 ? std::numeric_limits<double>::epsilon()
                                                    : double{std::numeric_limits<float>::epsilon()};
-    const double relative = rtol < 0 ? static_cast<double>(std::max(rows(a), columns(a))) * eps : rtol;
+    const bool by_default = !options.rtol && atol == 0;
+    const double relative = by_default ? static_cast<double>(std::max(rows(a), columns(a))) * eps : rtol;
     if (a.numel()) {
-      const SVD f = svd(a);
-      const Tensor counts = gt(f.s, mul(f.s.narrow(-1, 0, 1), relative));
-      const Tensor inverse = where(counts, reciprocal(f.s), 0.0);
-      p = matmul(mul(f.vh.mT(), inverse.unsqueeze(-2)), f.u.mT());
+      const auto [left, values, right] = options.hermitian ? symmetric_svd(a) : svd(a, false);
+      const Tensor size = abs(values), least = clamp_min(mul(amax(size, -1, true), relative), atol);
+      const Tensor inverse = where(gt(size, least), reciprocal(values), 0.0);
+      p = matmul(mul(right.mT(), inverse.unsqueeze(-2)), left.mT());
     } else {
       p = raw::new_result(batch_and(a, {columns(a), rows(a)}), a.dtype(), a.device());
     }
@@ -381,21 +391,29 @@ Tensor eigvalsh(const In& a_) {
   return values;
 }
 
-SVD svd(const In& a_) {
+SVD svd(const In& a_, bool full_matrices) {
   const Operation op("linalg::svd", a_.where, {kWide, kKept}, {{"a", *a_}});
   const Tensor& a = op[0];
   check(op, false);
   const std::int64_t m = rows(a), n = columns(a), k = std::min(m, n);
-  const Tensor u = result(a, {m, k}), s = result(a, {k}), vh = result(a, {k, n});
+  const std::int64_t columns_of_u = full_matrices ? m : k, rows_of_vh = full_matrices ? n : k;
+  const Tensor u = result(a, {m, columns_of_u}), s = result(a, {k}), vh = result(a, {rows_of_vh, n});
   if (a.numel()) {
     const Tensor work = workspace(a);
-    run({LapackRoutine::svd, matrices(work), matrices(u), vectors(s, k), matrices(vh)}, a, no_convergence);
+    run({LapackRoutine::svd, matrices(work), matrices(u), vectors(s, k), matrices(vh), full_matrices}, a,
+        no_convergence);
+  } else if (full_matrices) {
+    raw::copy_to(eye(m, -1, {a.dtype(), a.device()}), u);
+    raw::copy_to(eye(n, -1, {a.dtype(), a.device()}), vh);
   }
   const auto gradient = [u = Saved::output(u), s = Saved::output(s), vh = Saved::output(vh), m, n,
                          k](std::span<const Tensor> grads) {
-    const Tensor u_ = u(), vh_ = vh();
+    const auto left = [k](const Tensor& t) { return t.narrow(-1, 0, k); };
+    const auto upper = [k](const Tensor& t) { return t.narrow(-2, 0, k); };
+    const Tensor u_ = left(u()), vh_ = upper(vh());
     if (!grads[0].defined() && !grads[2].defined()) return matmul(mul(u_, grads[1].unsqueeze(-2)), vh_);
-    const Tensor s_ = s(), g_u = or_zero(grads[0], u_), g_s = or_zero(grads[1], s_), g_vh = or_zero(grads[2], vh_);
+    const Tensor s_ = s(), g_s = or_zero(grads[1], s_);
+    const Tensor g_u = left(or_zero(grads[0], u())), g_vh = upper(or_zero(grads[2], vh()));
     const auto turned = [apart = differences(square(s_))](const Tensor& t) { return divided(sub(t, t.mT()), apart); };
     const Tensor row = s_.unsqueeze(-2), column = s_.unsqueeze(-1);
     const Tensor u_g = matmul(u_.mT(), g_u), g_v = matmul(g_vh, vh_.mT());
@@ -412,54 +430,12 @@ SVD svd(const In& a_) {
 Tensor svdvals(const In& a_) {
   const Operation op("linalg::svdvals", a_.where, {kWide, kKept}, {{"a", *a_}});
   const Tensor& a = op[0];
-  if (op.records()) return svd(a).s;
+  if (op.records()) return svd(a, false).s;
   check(op, false);
   const std::int64_t k = std::min(rows(a), columns(a));
   const Tensor s = result(a, {k}), work = workspace(a);
   if (a.numel()) run({LapackRoutine::svd, matrices(work), View(), vectors(s, k), View()}, a, no_convergence);
   return s;
-}
-
-namespace {
-
-/// Whether the diagonal of R says that least squares by QR are as good as those by singular values, which cost more.
-bool has_independent_columns(const Tensor& r) {
-  const NoGradGuard no_grad;
-  const Tensor d = abs(diagonal(r, 0, -2, -1));
-  return all(gt(amin(d, -1), mul(amax(d, -1), 1e-3))).item<bool>();
-}
-
-}  // namespace
-
-Tensor lstsq(const In& a_, const In& b_) {
-  const Operation op("linalg::lstsq", a_.where, {kWide, kKept}, {{"a", *a_}, {"b", *b_}});
-  const Tensor &a = op[0], &b = op[1];
-  check(op, false);
-  const bool vector = b.dim() + 1 == a.dim();
-  const Tensor right = vector ? b.unsqueeze(-1) : b;
-  if (right.dim() < 2 || rows(right) != rows(a))
-    throw ShapeError(message(fmt::format("b must have the {} rows of a", rows(a)), op,
-                             "a: [..., M, N]  b: [..., M, K], or vectors [..., M]"));
-  Tensor x;
-  if (rows(a) >= columns(a) && a.numel()) {
-    const QR f = qr(a);
-    if (has_independent_columns(f.r)) x = solve_triangular(f.r, matmul(f.q.mT(), right), true);
-  }
-  if (!x.defined()) x = matmul(pinv(a), right);
-  return vector ? x.squeeze(-1) : x;
-}
-
-Tensor matrix_power(const In& a_, std::int64_t n) {
-  const Operation op("linalg::matrix_power", a_.where, {kWide, kKept}, {{"a", *a_}});
-  const Tensor& a = op[0];
-  check(op, true);
-  Tensor square = n < 0 ? inv(a) : a, power;
-  for (std::uint64_t left = n < 0 ? -static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n); left; left /= 2) {
-    if (left % 2) power = power.defined() ? matmul(power, square) : square;
-    if (left > 1) square = matmul(square, square);
-  }
-  if (!power.defined()) return eye(rows(a), -1, {a.dtype(), a.device()}).expand(a.shape()).contiguous();
-  return power.is_same(a) ? a.clone() : power;
 }
 
 }  // namespace minnow::linalg

@@ -25,7 +25,8 @@ enum class LapackRoutine : std::uint8_t {
   triangular,  ///< a: [B, N, N], upper if `flag`; c: [B, N, K] -> in place X with a X = c
   qr,          ///< a: [B, M, N], overwritten; b: Q [B, M, K]; c: R [B, K, N], K = min(M, N)
   eigh,  ///< a: [B, N, N], its lower triangle, overwritten; b: values [B, N], ascending; c: vectors in columns, or none
-  svd,   ///< a: [B, M, N], overwritten; c: S [B, K], descending; b: U [B, M, K] and d: Vᵀ [B, K, N], or neither
+  svd,   ///< a: [B, M, N], overwritten; c: S [B, K], descending; b: U [B, M, K] and d: Vᵀ [B, K, N], whole squares if
+         ///< `flag`, or neither
 };
 
 /// What the elements of a line are combined to, from the first on.  The last is y[i] = x[i] + factor[i] y[i - 1].

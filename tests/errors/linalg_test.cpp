@@ -28,6 +28,13 @@ TEST(Errors, Linalg) {
       Misuse{"ValueError", "linalg::svd", "look for NaN", [=] { linalg::svd(nan); }},
       Misuse{"ValueError", "linalg::eigh", "look for NaN", [=] { linalg::eigh(nan); }},
       Misuse{"ValueError", "linalg::qr", "look for NaN", [=] { linalg::qr(nan); }},
+      Misuse{"ValueError", "linalg::pinv", "atol is 0 and rtol -1", [=] { linalg::pinv(same, {.rtol = -1}); }},
+      Misuse{"ShapeError", "linalg::pinv", "a must be square",
+             [=] {
+               linalg::pinv(ones({2, 3}), {.hermitian = true});
+             }},
+      Misuse{"ShapeError", "linalg::cholesky_solve", "b.unsqueeze(-1)",
+             [=] { linalg::cholesky_solve(ones({3}), same); }},
       Misuse{"ShapeError", "linalg::inv", "a must be square, got 2 rows and 3 columns",
              [=] {
                linalg::inv(ones({2, 3}));

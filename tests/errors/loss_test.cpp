@@ -124,7 +124,7 @@ TEST(Errors, ElementLosses) {
   const Tensor x = zeros({2, 3}), none, far = zeros({2, 3}, {.device = "sim:0"}), ints = zeros({2, 3}, {DType::int64});
   for (const auto& [name, f] : all)
     expect_errors({
-        Misuse{"ShapeError", name, "float32[3] on cpu", [=, f = f] { f(x, zeros({3})); }},
+        Misuse{"ShapeError", name, "float32[2] on cpu", [=, f = f] { f(x, zeros({2})); }},
         Misuse{"DTypeError", name, "int64[2, 3] on cpu", [=, f = f] { f(ints, ints); }},
         Misuse{"DeviceError", name, "float32[2, 3] on sim:0", [=, f = f] { f(x, far); }},
         Misuse{"ValueError", name, kUndefined, [=, f = f] { f(x, none); }},

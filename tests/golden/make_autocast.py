@@ -16,6 +16,7 @@ import torch
 
 import book
 import make_combined
+import make_composed
 import make_elementwise
 import make_layers
 import make_modules
@@ -71,7 +72,8 @@ def main():
     book.Book.case = case
     book.Book.put = lambda *_: None
     book.Book.close = lambda self: None
-    for maker in (make_elementwise, make_ops, make_order, make_layers, make_spatial, make_modules, make_combined):
+    for maker in (make_elementwise, make_ops, make_order, make_layers, make_spatial, make_modules, make_combined,
+                  make_composed):
         maker.main()
     lines = [f"list {name} {' '.join(sorted(found))}" for name, found in lists()]
     lines += [f"{name} = {text}" for name, text in sorted(rows.items())]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes the golden values of this folder with PyTorch 2.15.  Run by hand; the tests read the files only."""
 import make_combined
+import make_composed
 import make_distributions
 import make_elementwise
 import make_layers
@@ -23,6 +24,7 @@ if __name__ == "__main__":
     make_training.main()
     make_modules.main()
     make_combined.main()
+    make_composed.main()
     make_distributions.main()
     make_quantized.main()
     make_signal.main()

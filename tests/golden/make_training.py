@@ -95,6 +95,8 @@ def optimizers():
                decoupled_weight_decay=True)
     trajectory(book, "rprop", rprop)
     trajectory(book, "rprop/all", rprop, lr=0.05, etas=(0.4, 1.5), step_sizes=(0.02, 0.2), maximize=True)
+    trajectory(book, "asgd", torch.optim.ASGD)
+    trajectory(book, "asgd/all", torch.optim.ASGD, lr=0.1, lambd=0.05, alpha=0.5, t0=2, weight_decay=0.1, maximize=True)
     trajectory(book, "groups", lambda p: sgd([{"params": p[:1], "lr": 0.5}, {"params": p[1:], "weight_decay": 0.1}],
                                              lr=0.1, momentum=0.5))
     book.close()
@@ -403,6 +405,13 @@ def transformer():
          memory_key_padding_mask=torch.zeros(2, 7).masked_fill(~memory_padding, float("-inf")))
     case("encoder", nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, **layer), 2), x)
     case("decoder", nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2, **layer), 2), x, memory)
+    case("attention/more keys", nn.MultiheadAttention(8, 2, add_bias_kv=True, add_zero_attn=True, batch_first=True), x, memory, memory)
+    case("attention/more keys, mask", nn.MultiheadAttention(8, 2, add_bias_kv=True, batch_first=True), x, x, x, attn_mask=~keep)
+    case("transformer", nn.Transformer(8, 2, 2, 1, **layer), x, memory)
+    case("transformer/masks", nn.Transformer(8, 2, 1, 2, norm_first=True, activation="gelu", **layer), memory, x,
+         tgt_mask=nn.Transformer.generate_square_subsequent_mask(5), tgt_is_causal=True,
+         src_key_padding_mask=torch.zeros(2, 7).masked_fill(~memory_padding, float("-inf")),
+         memory_key_padding_mask=torch.zeros(2, 7).masked_fill(~memory_padding, float("-inf")))
     book.close()
 
 

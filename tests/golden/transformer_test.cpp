@@ -39,6 +39,35 @@ TEST_P(GoldenTransformer, MultiheadAttention) {
                        [](auto& net, const auto& book) { return net(book("attention/in0")); });
   expect_as_in_pytorch("attention/mask", nn::MultiheadAttention(8, 2),
                        [](auto& net, const auto& book) { return net(book("attention/in0"), book("mask")); });
+  expect_as_in_pytorch("attention/more keys",
+                       nn::MultiheadAttention(8, 2, {.add_bias_kv = true, .add_zero_attn = true}),
+                       [](auto& net, const auto& book) {
+                         const Tensor memory = book("attention/in1");
+                         return net(book("attention/in0"), memory, memory);
+                       });
+  expect_as_in_pytorch("attention/more keys, mask", nn::MultiheadAttention(8, 2, {.add_bias_kv = true}),
+                       [](auto& net, const auto& book) { return net(book("attention/in0"), book("mask")); });
+}
+
+TEST_P(GoldenTransformer, Whole) {
+  expect_as_in_pytorch(
+      "transformer",
+      nn::Transformer(8, 2, {.num_encoder_layers = 2, .num_decoder_layers = 1, .dim_feedforward = 12, .dropout = 0}),
+      [](auto& net, const auto& b) { return net(b("attention/in0"), b("attention/in1")); });
+  expect_as_in_pytorch("transformer/masks",
+                       nn::Transformer(8, 2,
+                                       {.num_encoder_layers = 1,
+                                        .num_decoder_layers = 2,
+                                        .dim_feedforward = 12,
+                                        .dropout = 0,
+                                        .activation = nn::TransformerActivation::gelu,
+                                        .norm_first = true}),
+                       [](auto& net, const auto& b) {
+                         return net(b("attention/in1"), b("attention/in0"),
+                                    {.src_key_padding_mask = b("memory padding"),
+                                     .memory_key_padding_mask = b("memory padding"),
+                                     .tgt_is_causal = true});
+                       });
 }
 
 TEST_P(GoldenTransformer, Layers) {

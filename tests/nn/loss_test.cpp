@@ -34,6 +34,38 @@ TEST_P(LossOn, CrossEntropyOfClasses) {
   EXPECT_NEAR(nn::nll_loss(log_softmax(logits(), 1), bytes).item(), (l00 + l11) / 2, 1e-6);
 }
 
+TEST_P(LossOn, BroadcastsWithAWarning) {
+  std::vector<std::string> warnings;
+  const WarningHandler before = set_warning_handler([&](const std::string& text) { warnings.push_back(text); });
+  using Loss = Tensor (*)(const Tensor&, const Tensor&);
+  const Loss all[] = {[](const Tensor& x, const Tensor& y) { return nn::mse_loss(x, y); },
+                      [](const Tensor& x, const Tensor& y) { return nn::l1_loss(x, y); },
+                      [](const Tensor& x, const Tensor& y) { return nn::smooth_l1_loss(x, y); },
+                      [](const Tensor& x, const Tensor& y) { return nn::huber_loss(x, y); },
+                      [](const Tensor& x, const Tensor& y) { return nn::kl_div(x, y); },
+                      [](const Tensor& x, const Tensor& y) { return nn::poisson_nll_loss(x, y, {.full = true}); },
+                      [](const Tensor& x, const Tensor& y) { return nn::gaussian_nll_loss(x, y, x.detach() + 1); },
+                      [](const Tensor& x, const Tensor& y) { return nn::hinge_embedding_loss(x, y); }};
+  const Tensor y = tensor({1., 2., 5.}).to(device());
+  for (const Loss loss : all) {
+    Tensor x = tensor({{0.5}, {2.}}).to(device()).requires_grad_();
+    const Tensor value = loss(x, y);
+    value.backward();
+    const Tensor got = x.grad();
+    x.set_grad({});
+    const Tensor want = loss(x.expand({2, 3}), y.expand({2, 3}).contiguous());
+    want.backward();
+    EXPECT_NEAR(value.item(), want.item(), 1e-6);
+    EXPECT_TRUE(allclose(got, x.grad(), 1e-5, 1e-6));
+  }
+  set_warning_handler(before);
+  if (!warnings.empty()) {  // once for each line: on the first device
+    EXPECT_EQ(warnings.size(), std::size(all));
+    expect_contains(warnings[0], "mse_loss: x [2, 1] and y [3] are broadcast to [2, 3]");
+    expect_contains(warnings[0], "loss_test.cpp");
+  }
+}
+
 TEST_P(LossOn, WeightSmoothingAndIgnoring) {
   const Tensor w = tensor({2., 3.}).to(device());
   EXPECT_NEAR(nn::cross_entropy(logits(), classes(0, 1), {.weight = w}).item(), (2 * l00 + 3 * l11) / 5, 1e-6);
@@ -129,7 +161,7 @@ TEST(Loss, RefusesBadInputs) {
   expect_contains(error_of<ShapeError>([&] { nn::cross_entropy(x, ones({2, 2})); }), "logits");
   expect_contains(error_of<DeviceError>([&] { nn::cross_entropy(x, t.to(Device("sim:0"))); }), "target");
   expect_contains(error_of<DTypeError>([&] { nn::nll_loss(x, x); }), "int64");
-  expect_contains(error_of<ShapeError>([&] { nn::mse_loss(x, ones({2, 1})); }), "shapes differ");
+  expect_contains(error_of<ShapeError>([&] { nn::mse_loss(x, ones({2, 2})); }), "broadcast");
   expect_contains(error_of<ValueError>([&] { nn::mse_loss(x, Tensor()); }), "undefined");
   expect_contains(error_of<ValueError>([&] { nn::smooth_l1_loss(x, x, {.beta = -1}); }), "beta");
   expect_contains(error_of<ValueError>([&] { nn::cross_entropy(x, x, {.ignore_index = 0}); }), "no class 0 to ignore");

@@ -87,6 +87,9 @@ const std::map<std::string, std::string> kOwn = {
     {"combined: matrix_power/5", "float32"},
     {"combined: matrix_power/-2", "float32"},
     {"linalg: pinv:tall", "float32"},
+    {"composed: pinv/atol:tall", "float32"},
+    {"composed: pinv/rtol:tall", "float32"},
+    {"composed: pinv/hermitian", "float32"},
 };
 
 class AutocastRules : public DeviceTest {};

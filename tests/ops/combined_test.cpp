@@ -86,6 +86,31 @@ OpCases order() {
   cases.push_back(combined("quantile", "quantile/0.25,keep",
                            one([](const Tensors& x) { return quantile(x[0], 0.25, 0, true); }), lines,
                            kSingleAndDouble));
+  for (const auto& [name, way] :
+       std::initializer_list<std::pair<std::string, Quantile>>{{"linear", Quantile::linear},
+                                                               {"lower", Quantile::lower},
+                                                               {"higher", Quantile::higher},
+                                                               {"midpoint", Quantile::midpoint},
+                                                               {"nearest", Quantile::nearest}}) {
+    const auto of_number = one([w = way](const Tensors& x) { return quantile(x[0], 0.3, 1, false, w); });
+    const auto of_tensor = one([w = way](const Tensors& x) { return quantile(x[0], x[1], 1, false, w); });
+    cases.push_back(combined("quantile", "quantile/" + name, of_number, lines, kSingleAndDouble));
+    cases.push_back(combined("quantile", "quantile/" + name + ",q", of_tensor, {{lines[0][0], values({2}, 0.4, 0.45)}},
+                             kSingleAndDouble));
+  }
+  const std::vector<Inputs> several{{lines[0][0], values({2}, 0.4, 0.45)}};
+  cases.push_back(combined("quantile", "quantile/all", one([](const Tensors& x) { return quantile(x[0], x[1]); }),
+                           {{values({7}), values({2}, 0.4, 0.45)}, {values({}), values({2})}}, kSingleAndDouble));
+  cases.push_back(combined("quantile", "quantile/all,keep",
+                           one([](const Tensors& x) { return quantile(x[0], x[1], {}, true); }),
+                           {{values({7}), values({2}, 0.4, 0.45)}}, kSingleAndDouble));
+  cases.push_back(combined("quantile", "quantile/0,keep",
+                           one([](const Tensors& x) { return quantile(x[0], x[1], 0, true); }), several,
+                           kSingleAndDouble));
+  cases.push_back(combined("quantile", "quantile/-1,0-dim",
+                           one([](const Tensors& x) { return quantile(x[0], x[1], -1); }),
+                           {{lines[0][0], values({}, 0.3, 0.4)}}, kSingleAndDouble));
+  for (std::size_t i = 6; i < cases.size(); ++i) cases[i].golden = {"composed: " + cases[i].variant};
   const auto pair = [](const Ordered& o) { return Tensors{o.values, o.indices}; };
   cases.push_back(combined("nanmedian", "nanmedian/all", one([](const Tensors& x) { return nanmedian(x[0]); }),
                            {lines[0], {values({})}, {values({0})}}));
@@ -145,22 +170,22 @@ OpCases transforms_of_dimensions() {
   const std::vector<DType>& d = kSingleAndDouble;
   return {combined("fftn", "fftn/all", one([](const Tensors& x) { return fftn(x[0]); }), {complex}, d),
           combined("fftn", "fftn/0,2", one([](const Tensors& x) {
-                     return fftn(x[0], {0, 2}, FftNorm::ortho);
+                     return fftn(x[0], {}, {0, 2}, FftNorm::ortho);
                    }),
                    {complex}, d),
           combined("ifftn", "ifftn/all", one([](const Tensors& x) { return ifftn(x[0]); }), {complex}, d),
           combined("ifftn", "ifftn/0,2", one([](const Tensors& x) {
-                     return ifftn(x[0], {0, 2}, FftNorm::ortho);
+                     return ifftn(x[0], {}, {0, 2}, FftNorm::ortho);
                    }),
                    {complex}, d),
           combined("rfftn", "rfftn/all", one([](const Tensors& x) { return rfftn(x[0]); }), {real}, d),
           combined("rfftn", "rfftn/2,0", one([](const Tensors& x) {
-                     return rfftn(x[0], {2, 0}, FftNorm::forward);
+                     return rfftn(x[0], {}, {2, 0}, FftNorm::forward);
                    }),
                    {real}, d),
           combined("irfftn", "irfftn/all", one([](const Tensors& x) { return irfftn(x[0]); }), {complex}, d),
           combined("irfftn", "irfftn/2,0", one([](const Tensors& x) {
-                     return irfftn(x[0], {2, 0}, FftNorm::ortho);
+                     return irfftn(x[0], {}, {2, 0}, FftNorm::ortho);
                    }),
                    {complex}, d),
           combined("fftshift", "fftshift/0,2", one([](const Tensors& x) {
@@ -200,8 +225,9 @@ OpCases images() {
   cases.push_back(combined("conv_transpose2d", "single/conv_transpose2d",
                            one([](const Tensors& x) { return conv_transpose2d(x[0], x[1], {}, {.stride = 2}); }),
                            {{image[0], values({3, 2, 3, 2})}}));
-  cases.push_back(combined("max_pool2d_with_indices", "single/max_pool2d",
-                           [=](const Tensors& x) { return pair(max_pool2d_with_indices(x[0], 2)); }, {image}));
+  cases.push_back(combined(
+      "max_pool2d_with_indices", "single/max_pool2d",
+      [=](const Tensors& x) { return pair(max_pool2d_with_indices(x[0], 2)); }, {image}, numbers()));
   cases.push_back(
       combined("avg_pool2d", "single/avg_pool2d", one([](const Tensors& x) { return avg_pool2d(x[0], 2); }), {image}));
   cases.push_back(combined("lp_pool2d", "single/lp_pool2d",
@@ -250,6 +276,9 @@ TEST_P(Combined, RefusesWhatDoesNotFit) {
   EXPECT_THROW((void)quantile(x, 1.5), ValueError);
   EXPECT_THROW((void)quantile(x.to(int64), 0.5), DTypeError);
   EXPECT_THROW((void)quantile(zeros({0}, device()), 0.5), ShapeError);
+  EXPECT_THROW((void)quantile(x, zeros({2, 2}, device())), ShapeError);
+  EXPECT_THROW((void)quantile(x, zeros({2}, device()).to(float64)), DTypeError);
+  EXPECT_THROW((void)quantile(zeros({2}), tensor({0.5, 1.5})), ValueError);
   EXPECT_THROW((void)nanmedian(zeros({0, 2}, device()), 0), ShapeError);
   EXPECT_THROW((void)unique(zeros({3, 0}, device()), false, false, 0), ShapeError);
   EXPECT_THROW((void)searchsorted(arange(3, device()), arange(3, device()), false, zeros({3}, device())), ShapeError);

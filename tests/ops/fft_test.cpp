@@ -62,14 +62,32 @@ OpCases transforms() {
   }
   cases.push_back(fft_row("fft2", "backward", one([](const Tensors& x) { return fft2(x[0]); }),
                           {{values({2, 3, 4, 2}, -1, 1)}, {values({5, 2, 2}, -1, 1)}}));
-  cases.push_back(fft_row("fft2", "ortho", one([](const Tensors& x) { return fft2(x[0], FftNorm::ortho); }),
+  cases.push_back(fft_row("fft2", "ortho", one([](const Tensors& x) {
+                            return fft2(x[0], {}, {-2, -1}, FftNorm::ortho);
+                          }),
                           {{values({3, 4, 2}, -1, 1)}}));
   cases.push_back(
       fft_row("ifft2", "backward", one([](const Tensors& x) { return ifft2(x[0]); }), {{values({2, 3, 4, 2}, -1, 1)}}));
   cases.push_back(fft_row("rfft2", "backward", one([](const Tensors& x) { return rfft2(x[0]); }),
                           {{values({2, 3, 4}, -1, 1)}, {values({5, 3}, -1, 1)}}));
-  cases.push_back(fft_row("irfft2", "ortho", one([](const Tensors& x) { return irfft2(x[0], FftNorm::ortho); }),
+  cases.push_back(fft_row("irfft2", "ortho", one([](const Tensors& x) {
+                            return irfft2(x[0], {}, {-2, -1}, FftNorm::ortho);
+                          }),
                           {{values({2, 3, 4, 2}, -1, 1)}}));
+  // Sizes: longer and shorter ones, of the last dimensions, and of given ones.
+  const auto sized_row = [&](const std::string& function, const Function& call, const Input& x) {
+    cases.push_back(fft_row(function, "sizes", call, {{x}}));
+    cases.back().golden = {"composed: " + function + "/sizes"};
+  };
+  const Input complex = values({2, 3, 4, 2}, -1, 1), real = values({3, 4, 5}, -1, 1);
+  sized_row("fft2", one([](const Tensors& x) { return fft2(x[0], {5, 2}); }), complex);
+  sized_row("ifft2", one([](const Tensors& x) { return ifft2(x[0], {5, 2}, {0, 1}); }), complex);
+  sized_row("rfft2", one([](const Tensors& x) { return rfft2(x[0], {5, 7}); }), real);
+  sized_row("irfft2", one([](const Tensors& x) { return irfft2(x[0], {2, 9}); }), complex);
+  sized_row("fftn", one([](const Tensors& x) { return fftn(x[0], {2, 5}); }), complex);
+  sized_row("ifftn", one([](const Tensors& x) { return ifftn(x[0], {4, 2}, {2, 0}, FftNorm::ortho); }), complex);
+  sized_row("rfftn", one([](const Tensors& x) { return rfftn(x[0], {-1, 4}, {0, 2}); }), real);
+  sized_row("irfftn", one([](const Tensors& x) { return irfftn(x[0], {2, 2, 5}); }), complex);
   return cases;
 }
 

@@ -109,7 +109,7 @@ Function both(const std::function<MinMax(const Tensor&)>& f) {
 
 OpCases pools() {
   const Shape line{2, 2, 5}, image{1, 2, 5, 4}, volume{1, 2, 3, 5, 4};
-  return {
+  OpCases cases{
       pool("max_pool1d", "max1d/2", one([](const Tensors& x) { return max_pool1d(x[0], 2); }), line),
       pool("max_pool1d", "max1d/3,stride 2,padding 1",
            one([](const Tensors& x) { return max_pool1d(x[0], 3, {.stride = 2, .padding = 1}); }), line),
@@ -150,6 +150,8 @@ OpCases pools() {
       pool("max_pool3d_with_indices", "max3d/ties",
            both([](const Tensor& x) { return max_pool3d_with_indices(x, 3, {.stride = 2}); }), volume),
   };
+  for (OpCase& c : cases) c.dtypes = numbers();
+  return cases;
 }
 
 OpCases averages() {

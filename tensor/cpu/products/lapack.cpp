@@ -284,7 +284,8 @@ template <class T> struct Matrix {
   int svd() const {
     const int m = rows(args.a), n = columns(args.a), k = std::min(m, n);
     int info = 0;
-    f.gesdd(args.b.defined() ? 'S' : 'N', n, m, a, n, c, d, n, b, k, work, needs.work, integers, &info);
+    const char job = !args.b.defined() ? 'N' : args.flag ? 'A' : 'S';
+    f.gesdd(job, n, m, a, n, c, d, n, b, args.flag ? m : k, work, needs.work, integers, &info);
     return info;
   }
 
