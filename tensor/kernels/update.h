@@ -6,6 +6,7 @@
 #include <minnow/tensor/kernels/rules/adagrad.h>
 #include <minnow/tensor/kernels/rules/adam.h>
 #include <minnow/tensor/kernels/rules/adamax.h>
+#include <minnow/tensor/kernels/rules/asgd.h>
 #include <minnow/tensor/kernels/rules/lion.h>
 #include <minnow/tensor/kernels/rules/nadam.h>
 #include <minnow/tensor/kernels/rules/radam.h>
@@ -17,7 +18,7 @@ namespace minnow::detail::kernels {
 
 /// All rules.  A rule's index in this list is its number.
 using UpdateRules = List<SgdRule, AdamRule<false>, AdamRule<true>, RmspropRule, LionRule, AdagradRule, AdadeltaRule,
-                         AdamaxRule, NadamRule, RadamRule, RpropRule>;
+                         AdamaxRule, NadamRule, RadamRule, RpropRule, AsgdRule>;
 
 template <class Rules> inline constexpr int kMaxStates = 0;
 template <class... Rules> inline constexpr int kMaxStates<List<Rules...>> = std::max({kNumStates<Rules>...});

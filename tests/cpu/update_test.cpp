@@ -139,6 +139,13 @@ void rprop_by_hand(const RpropRule::Options& o, double, bool first, double* v) {
   v[2] = d;
 }
 
+void asgd_by_hand(const AsgdRule::Options& o, double step, bool, double* v) {
+  const double d = (o.maximize ? -v[1] : v[1]) + o.weight_decay * v[0];
+  const double eta = o.lr / std::pow(1 + o.lambd * o.lr * (step - 1), o.alpha);
+  v[0] = v[0] * (1 - o.lambd * eta) - eta * d;
+  v[2] += (v[0] - v[2]) / std::fmax(1, step - 1 - o.t0);
+}
+
 std::vector<Case> cases() {
   const auto sgd = [](const char* name, const SgdRule::Options& o, bool first = false) {
     return make_case<SgdRule>(name, o, 2, first, sgd_by_hand);
@@ -176,6 +183,8 @@ std::vector<Case> cases() {
       make_case<RpropRule>("rprop", {.maximize = true}, 3, false, rprop_by_hand),
       make_case<RpropRule>("rprop at first", {.lr = 0.5, .etas = {0.3, 2}, .step_sizes = {0.4, 2}}, 1, true,
                            rprop_by_hand),
+      make_case<AsgdRule>("asgd", {.lr = 0.1, .weight_decay = 0.1, .maximize = true}, 3, false, asgd_by_hand),
+      make_case<AsgdRule>("asgd averages", {.lr = 0.1, .lambd = 0.1, .alpha = 0.5, .t0 = 2}, 30, false, asgd_by_hand),
       rmsprop("rmsprop", {.weight_decay = 0.1, .maximize = true}),
       rmsprop("rmsprop with momentum", {.momentum = 0.9}),
       rmsprop("rmsprop centered", {.alpha = 0.9, .eps = 0.1, .centered = true}),

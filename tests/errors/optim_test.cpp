@@ -58,6 +58,7 @@ TEST(Errors, EveryOptimizer) {
   expect_parameters_checked<optim::NAdam>("NAdam");
   expect_parameters_checked<optim::RAdam>("RAdam");
   expect_parameters_checked<optim::Rprop>("Rprop");
+  expect_parameters_checked<optim::ASGD>("ASGD");
   const Tensor x = trained();
   expect_errors({
       Misuse{"ValueError", "SGD", "momentum must be finite and at least 0, got -1",
@@ -95,6 +96,8 @@ TEST(Errors, EveryOptimizer) {
              [=] {
                optim::Rprop({x}, {.step_sizes = {2, 1}});
              }},
+      Misuse{"ValueError", "ASGD", "lambd must be finite and at least 0, got -1",
+             [=] { optim::ASGD({x}, {.lambd = -1}); }},
       Misuse{"ValueError", "AdamW", "eps must be finite and at least 0, got -1",
              [=] { optim::AdamW({x}, {.eps = -1}); }},
   });

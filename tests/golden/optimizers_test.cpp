@@ -71,6 +71,9 @@ std::map<std::string, Make> optimizers() {
        with<RAdam>({.lr = 0.01, .betas = {0.8, 0.6}, .weight_decay = 0.3, .decoupled_weight_decay = true})},
       {"rprop", with<Rprop>({})},
       {"rprop/all", with<Rprop>({.lr = 0.05, .etas = {0.4, 1.5}, .step_sizes = {0.02, 0.2}, .maximize = true})},
+      {"asgd", with<ASGD>({})},
+      {"asgd/all",
+       with<ASGD>({.lr = 0.1, .lambd = 0.05, .alpha = 0.5, .t0 = 2, .weight_decay = 0.1, .maximize = true})},
       {"groups", [](const std::vector<Tensor>& params) {
          auto sgd = std::make_unique<SGD>(std::vector{params[0]}, SGDOptions{.lr = 0.5, .momentum = 0.5});
          sgd->add_param_group({params[1]}, {.lr = 0.1, .momentum = 0.5, .weight_decay = 0.1});

@@ -51,10 +51,15 @@ template <> std::vector<RpropOptions> variants<Rprop>() {
   return {{.lr = 0.01}, {.lr = 0.01, .etas = {0.25, 1.5}, .step_sizes = {5e-3, 0.02}}};
 }
 
+template <> std::vector<ASGDOptions> variants<ASGD>() {
+  return {{.lr = 0.05, .weight_decay = 0.1}, {.lr = 0.05, .lambd = 0.1, .alpha = 0.5, .t0 = 1}};
+}
+
 template <class Options> constexpr bool kHasDecay = requires(Options o) { o.weight_decay; };
 
 template <class O> class EveryOptimizer : public ::testing::Test {};
-using Optimizers = ::testing::Types<SGD, Adam, AdamW, RMSprop, Lion, Adagrad, Adadelta, Adamax, NAdam, RAdam, Rprop>;
+using Optimizers =
+    ::testing::Types<SGD, Adam, AdamW, RMSprop, Lion, Adagrad, Adadelta, Adamax, NAdam, RAdam, Rprop, ASGD>;
 TYPED_TEST_SUITE(EveryOptimizer, Optimizers);
 
 /// The smallest and the largest number of states of an optimizer.
