@@ -434,9 +434,21 @@ int split_dim(const In& x, int dim) {
   return raw::wrap_dim(x, dim);
 }
 
+/// Room for that many parts: a tensor without elements may have a dimension that no memory has room to list.
+std::vector<Tensor> room_for(const In& x, std::int64_t count) {
+  std::vector<Tensor> parts;
+  try {
+    parts.reserve(static_cast<std::size_t>(count));
+  } catch (const std::exception&) {  // std::bad_alloc, std::length_error
+    throw OutOfMemoryError(
+        message("no memory for " + std::to_string(count) + " tensors", {{"self", *x}}, "make fewer parts"));
+  }
+  return parts;
+}
+
 std::vector<Tensor> equal_parts(const In& x, std::int64_t size, int dim) {
   const std::int64_t total = x->shape()[dim], count = size ? total / size + (total % size != 0) : 1;
-  std::vector<Tensor> parts;
+  std::vector<Tensor> parts = room_for(x, std::max<std::int64_t>(count, 1));
   for (std::int64_t i = 0; i < std::max<std::int64_t>(count, 1); ++i)
     parts.push_back(x->narrow(dim, i * size, std::min(size, total - i * size)));
   return parts;
@@ -490,7 +502,7 @@ std::vector<Tensor> chunk(const In& x, std::int64_t chunks, int dim) {
                              "pass the number of parts"));
   const std::int64_t total = x->shape()[dim];
   if (total != 0) return equal_parts(x, total / chunks + (total % chunks != 0), dim);
-  std::vector<Tensor> parts;
+  std::vector<Tensor> parts = room_for(x, chunks);
   for (std::int64_t i = 0; i < chunks; ++i) parts.push_back(x->narrow(dim, 0, 0));
   return parts;
 }
@@ -498,7 +510,7 @@ std::vector<Tensor> chunk(const In& x, std::int64_t chunks, int dim) {
 std::vector<Tensor> unbind(const In& x, int dim) {
   const CallSite site("unbind", x.where);
   dim = split_dim(x, dim);
-  std::vector<Tensor> parts;
+  std::vector<Tensor> parts = room_for(x, x->shape()[dim]);
   for (std::int64_t i = 0; i < x->shape()[dim]; ++i) parts.push_back(x->select(dim, i));
   return parts;
 }

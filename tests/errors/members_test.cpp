@@ -44,6 +44,11 @@ TEST(Errors, HostAccess) {
 #ifndef MINNOW_TEST_ASAN  // its operator new ends the program
       Misuse{"OutOfMemoryError", "to_vector", "4611686018427387904 numbers of 1 bytes",
              [] { (void)zeros({1}, bool_).expand({std::int64_t{1} << 62}).to_vector<bool>(); }},
+      Misuse{"OutOfMemoryError", "unbind", "1099511627776 tensors",
+             [] {
+               (void)unbind(zeros({test::kHuge, 0}));
+             }},
+      Misuse{"OutOfMemoryError", "chunk", "1099511627776 tensors", [] { (void)chunk(zeros({0}), test::kHuge); }},
 #endif
       Misuse{"ValueError", "to_vector", "-1 does not fit into uint8",
              [] {

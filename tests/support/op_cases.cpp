@@ -1,4 +1,5 @@
 #include "op_cases.h"
+#include "op_misuse.h"
 
 #include <algorithm>
 #include <iterator>
@@ -455,6 +456,7 @@ void register_op_tests() {
     add_check(name, "same", same, those([](const OpCase& c) { return c.same_as != nullptr; }));
     add_check(name, "dtypes", dtypes, rows);
     add_check(name, "bad_inputs", bad_inputs, rows);
+    add_check(name, "misuse", misuse, rows);
   }
   add_test("op_cases", "every_golden_case_belongs_to_a_row", every_golden_case_belongs_to_a_row);
   add_test("op_cases", "every_function_has_golden_values", every_function_has_golden_values);

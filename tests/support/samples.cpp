@@ -260,13 +260,27 @@ bool SampleArguments::all_used() const {
   });
 }
 
+namespace {
+
+bool is_number(const SampleValue& v) {
+  return v.kind == SampleValue::Kind::kInteger || v.kind == SampleValue::Kind::kNumber;
+}
+
+void visit(SampleValue& v, bool numbers, const std::function<void(SampleValue&)>& f) {
+  if (numbers ? is_number(v) : v.kind == SampleValue::Kind::kTensor) f(v);
+  for (SampleValue& item : v.items) visit(item, numbers, f);
+}
+
+}  // namespace
+
 void SampleArguments::for_each(const std::function<void(SampleValue&)>& f) {
-  const auto visit = [&](const auto& self, SampleValue& v) -> void {
-    if (v.kind == SampleValue::Kind::kTensor) f(v);
-    for (SampleValue& item : v.items) self(self, item);
-  };
-  for (SampleValue& v : positional) visit(visit, v);
-  for (auto& [name, v] : named) visit(visit, v);
+  for (SampleValue& v : positional) visit(v, false, f);
+  for (auto& [name, v] : named) visit(v, false, f);
+}
+
+void SampleArguments::for_each_number(const std::function<void(SampleValue&)>& f) {
+  for (SampleValue& v : positional) visit(v, true, f);
+  for (auto& [name, v] : named) visit(v, true, f);
 }
 
 }  // namespace minnow::test

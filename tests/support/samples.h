@@ -70,6 +70,8 @@ class SampleArguments {
   bool all_used() const;
   /// Applies f to each tensor, those in lists too.
   void for_each(const std::function<void(SampleValue&)>& f);
+  /// Applies f to each number, those in lists too.
+  void for_each_number(const std::function<void(SampleValue&)>& f);
 
  private:
   mutable std::vector<std::string> used_;
@@ -92,5 +94,9 @@ struct SampleException {
 /// contiguous and with expanded ones.
 void expect_samples(const std::string& family, const SampleCalls& calls, const std::vector<SampleException>& exceptions,
                     Device device);
+
+/// Runs some samples of each function with other numbers in the place of each that it has: negative, huge, NaN.  Each call
+/// gives a result, or an Error that names an operation.
+void misuse_samples(const std::string& family, const SampleCalls& calls, Device device);
 
 }  // namespace minnow::test

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "op_misuse.h"
 #include "samples_text.h"
 
 namespace minnow::test {
@@ -208,6 +209,50 @@ void expect_samples(const std::string& family, const SampleCalls& calls, const s
   ::testing::Test::RecordProperty("samples", static_cast<int>(right));
   std::cout << family << ": " << right << " right, " << intended << " other by intention, " << without_form
             << " without a form, " << wrong << " wrong\n";
+}
+
+namespace {
+
+/// The call with its number-th number replaced by the which-th bad one; whether there is that number.
+bool misuse_number(const Line& line, const SampleCall& call, Device device, int number, double bad) {
+  SampleArguments x = read_sample(line.arguments);
+  std::vector<Tensor> leaves;
+  x.for_each([&](SampleValue& v) {
+    v.tensor = v.tensor.to(device);
+    if (v.differentiable) leaves.push_back(v.tensor = v.tensor.detach().requires_grad_());
+  });
+  int at = 0;
+  x.for_each_number([&](SampleValue& v) {
+    if (at++ == number) v.number = v.kind == SampleValue::Kind::kInteger && std::isnan(bad) ? -2 : bad;
+  });
+  if (at <= number) return false;
+  std::string fault;
+  try {
+    std::vector<Tensor> recorded;
+    for (const Tensor& y : call(x)) {
+      if (y.numel() > 1'000'000) continue;  // a view
+      (void)y.cpu();
+      if (y.requires_grad()) recorded.push_back(sum(y));
+    }
+    if (!recorded.empty()) (void)grad(recorded, leaves, {.allow_unused = true});
+  } catch (const NoForm&) {
+  } catch (const Error& error) {
+    if (!names_an_operation(error.what())) fault = std::string("names no operation: ") + error.what();
+  } catch (const std::exception& error) { fault = std::string("no Error: ") + error.what(); }
+  EXPECT_EQ(fault, "") << line.text << "\n  number " << number << " is " << bad;
+  return true;
+}
+
+}  // namespace
+
+void misuse_samples(const std::string& family, const SampleCalls& calls, Device device) {
+  std::map<std::string, int> done;
+  for (const Line& line : lines_of(family)) {
+    if (line.results == "!" || (line.dtype != 'f' && line.dtype != 'l') || ++done[line.name + line.dtype] > 4) continue;
+    const SampleCall& call = calls.at(line.name);
+    for (const double bad : {-1.0, 0.0, -7.0, 0x1p62, -0x1p63, 0x1p63 - 1024, std::nan("")})
+      for (int number = 0; misuse_number(line, call, device, number, bad); ++number) {}
+  }
 }
 
 }  // namespace minnow::test

@@ -113,6 +113,7 @@ TEST_P(BinarySamples, OfPyTorch) {
                   {"addcdiv", " e *", "PyTorch rounds each step of the gradient to a half"}},
                  device());
 }
+TEST_P(BinarySamples, MisusedNumbers) { misuse_samples("binary", kBinary, device()); }
 
 }  // namespace
 }  // namespace minnow::test

@@ -128,6 +128,7 @@ TEST_P(LossSamples, OfPyTorch) {
                   {"nn.functional.multilabel_soft_margin_loss", "for each class", "a weight is of a class"}},
                  device());
 }
+TEST_P(LossSamples, MisusedNumbers) { misuse_samples("loss", kLoss, device()); }
 
 // Products and linear algebra.
 
@@ -269,6 +270,7 @@ TEST_P(ProductSamples, OfPyTorch) {
                   {"linalg.matrix_power", "no result has a gradient", "the power 0 is a constant"}},
                  device());
 }
+TEST_P(ProductSamples, MisusedNumbers) { misuse_samples("product", kProduct, device()); }
 
 }  // namespace
 }  // namespace minnow::test

@@ -241,6 +241,7 @@ TEST_P(PoolSamples, OfPyTorch) {
                   {"nn.functional.max_pool", "accepted", "a stride of 0 is the kernel's size, a batch may be empty"}},
                  device());
 }
+TEST_P(PoolSamples, MisusedNumbers) { misuse_samples("pool", kPool, device()); }
 TEST_P(PoolSamples, OfConvolutionsAndNorms) {
   expect_samples(
       "conv", kConv,
@@ -252,6 +253,8 @@ TEST_P(PoolSamples, OfConvolutionsAndNorms) {
        {"nn.functional.layer_norm", "gradient 0", "PyTorch's gradient near 0 is one of its halves' rounding"}},
       device());
 }
+
+TEST_P(PoolSamples, MisusedNumbersOfConvolutionsAndNorms) { misuse_samples("conv", kConv, device()); }
 
 }  // namespace
 }  // namespace minnow::test

@@ -269,6 +269,7 @@ TEST_P(OrderSamples, OfPyTorch) {
                   {"kthvalue", "result 1", "of equal elements the first, where PyTorch leaves it open"}},
                  device());
 }
+TEST_P(OrderSamples, MisusedNumbers) { misuse_samples("order", kOrder, device()); }
 
 }  // namespace
 }  // namespace minnow::test

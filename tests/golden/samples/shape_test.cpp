@@ -272,5 +272,8 @@ TEST_P(IndexSamples, OfPyTorch) {
       device());
 }
 
+TEST_P(ShapeSamples, MisusedNumbers) { misuse_samples("shape", kShape, device()); }
+TEST_P(IndexSamples, MisusedNumbers) { misuse_samples("index", kIndex, device()); }
+
 }  // namespace
 }  // namespace minnow::test

@@ -148,12 +148,14 @@ TEST_P(UnarySamples, OfPyTorch) {
                   {"polygamma", " e *", "the same in gradients"}},
                  device());
 }
+TEST_P(UnarySamples, MisusedNumbers) { misuse_samples("unary", kUnary, device()); }
 TEST_P(UnarySamples, OfActivations) {
   expect_samples("activation", kActivation,
                  {{"nn.functional.gelu", "asdf", "an approximation is a function, not a string"},
                   {"nn.functional.hardsigmoid", " d *", "PyTorch's slope is a float32's 1/6"}},
                  device());
 }
+TEST_P(UnarySamples, MisusedNumbersOfActivations) { misuse_samples("activation", kActivation, device()); }
 
 }  // namespace
 }  // namespace minnow::test
