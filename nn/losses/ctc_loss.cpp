@@ -4,6 +4,7 @@
 #include <limits>
 #include <minnow/nn/detail/loss.h>
 #include <minnow/ops/detail/ctc_loss.h>
+#include <minnow/ops/detail/index.h>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
@@ -18,12 +19,14 @@ Tensor ctc_loss(const In& log_probs_, const In& targets_, const In& input_length
                       {"targets", *targets_},
                       {"input_lengths", *input_lengths_},
                       {"target_lengths", *target_lengths_}});
-  const Tensor &x = op[0], &targets = op[1], &input_lengths = op[2], &target_lengths = op[3];
+  using minnow::detail::wide_index;
+  const Tensor &x = op[0], targets = wide_index(op[1]), input_lengths = wide_index(op[2]),
+               target_lengths = wide_index(op[3]);
   if (x.dtype() != DType::float32 && x.dtype() != DType::float64)
     throw DTypeError(message("log_probs must be float32 or float64", op, "convert it: .to(float32)"));
   for (const Tensor* t : {&targets, &input_lengths, &target_lengths})
     if (t->dtype() != DType::int64)
-      throw DTypeError(message("targets and lengths must be int64", op, "convert them: .to(int64)"));
+      throw DTypeError(message("targets and lengths must be int64 or int32", op, "convert them: .to(int64)"));
   const bool single = x.dim() == 2;
   const Shape lengths = single ? Shape{} : Shape{x.dim() == 3 ? x.size(1) : 0};
   const bool fits = x.dim() == 3 || x.dim() == 2, has_targets = targets.dim() == 1 || (targets.dim() == 2 && !single);

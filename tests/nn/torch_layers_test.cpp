@@ -78,5 +78,14 @@ TEST_P(TorchLayers, TransformerBeginsAsPyTorchs) {
   EXPECT_THROW(nn::Transformer(10, 3), ValueError);
 }
 
+TEST_P(TorchLayers, CtcLossTakesInt32) {
+  const Tensor x = log_softmax(randn({6, 2, 4}, {float32, device()}), -1);
+  const Tensor targets = tensor({{1, 2}, {3, 1}}, device()), steps = tensor({6, 5}, device()),
+               sizes = tensor({2, 1}, device());
+  const Tensor want = nn::ctc_loss(x, targets, steps, sizes);
+  EXPECT_EQ(nn::ctc_loss(x, targets.to(int32), steps.to(int32), sizes.to(int32)).item(), want.item());
+  EXPECT_THROW((void)nn::ctc_loss(x, targets.to(float32), steps, sizes), DTypeError);
+}
+
 }  // namespace
 }  // namespace minnow
