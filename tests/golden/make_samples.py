@@ -142,7 +142,7 @@ def results(case, outputs):
     outputs = [torch.tensor(y) if isinstance(y, (bool, int, float)) else y for y in outputs]
     if not all(isinstance(y, torch.Tensor) for y in outputs) or not outputs:
         raise Skip
-    outputs = [torch.view_as_real(y) if y.is_complex() else y for y in outputs]
+    outputs = [torch.view_as_real(y.resolve_conj()) if y.is_complex() else y for y in outputs]
     if any(y.dtype not in LETTERS or y.numel() > 4 * MAX_NUMEL for y in outputs):
         raise Skip
     text = " ".join(f"{LETTERS[y.dtype]}{shape_text(y.shape)} {sums(y)}" for y in outputs)

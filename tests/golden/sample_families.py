@@ -57,6 +57,8 @@ FAMILIES = {
         nn.functional.scaled_dot_product_attention linalg.cholesky linalg.solve linalg.solve_triangular linalg.inv linalg.pinv
         linalg.det linalg.slogdet linalg.qr linalg.eigh linalg.eigvalsh linalg.svd linalg.svdvals linalg.lstsq
         linalg.matrix_power""",
+    "signal": """fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2 fft.fftn fft.ifftn fft.rfftn fft.irfftn
+        fft.fftshift fft.ifftshift stft""",
 }
 # Arguments for which minnow has no form.
 WITHOUT_FORM = re.compile(
@@ -64,7 +66,7 @@ WITHOUT_FORM = re.compile(
     r"^index_add .* alpha=|^unique_consecutive .* dim=|^(std|var).*dim=0 unbiased|^(std|var).* dim=1 unbiased=True keepdim|"
     r"^linalg.matrix_norm .*[^']('nuc'|inf|-?1|-?2|-?1.0) |^quantile \S+ \S+ \S+\[|^sum_to_size [iub] |"
     r"^cum(sum|prod) [iub] .*dtype=:[iub]|scale_grad_by_freq=True|max_norm=|sparse=True|^(arg)?sort .* stable=False|"
-    r"^__getitem__ .*(True|False)|_pool.d [liu] |conv\w+ [liu] |response_norm [liu] |recompute_scale_factor=True")
+    r"^__getitem__ .*(True|False)|^fft.* s=|^fft.\w+2 .* dim=|^fft.* [liub] |onesided=False|^stft .*pad_mode|_pool.d [liu] |conv\w+ [liu] |response_norm [liu] |recompute_scale_factor=True")
 # Families of which the values matter: they are stored.
 STORED = set(FAMILIES["index"].split()) | {name for name in FAMILIES["product"].split() if name.startswith("linalg.")} | {
     "bincount", "searchsorted", "nn.functional.ctc_loss", "nn.functional.cross_entropy", "nn.functional.nll_loss",

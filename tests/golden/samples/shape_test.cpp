@@ -45,7 +45,6 @@ Tensor squeezed(const X& x) {
   return y.squeeze(static_cast<int>(dims[0]));
 }
 std::vector<Tensor> broadcast(const X& x) {
-  Shape shape;
   const std::vector<Tensor> parts = x.tensors(0);
   Tensor all_of = zeros({}, {.device = parts.at(0).device()});
   for (const Tensor& part : parts) all_of = all_of + zeros(part.shape(), {.device = part.device()});
