@@ -229,7 +229,10 @@ const SampleCalls kProduct = {
     {"linalg.pinv", lost_by([](const X& x) {
        const SampleValue& rtol = x.value(1, "rtol");
        if (rtol.kind == SampleValue::Kind::kTensor) throw NoForm();
-       return linalg::pinv(x.tensor(0), x.number(1, "rtol", -1));
+       linalg::PinvOptions options{.hermitian = x.flag(100, "hermitian", false)};
+       if (x.has(1, "rtol")) options.rtol = x.number(1, "rtol", 0);
+       if (x.has(100, "atol")) options.atol = x.number(100, "atol", 0);
+       return linalg::pinv(x.tensor(0), options);
      })},
     {"linalg.det", lost_by([](const X& x) { return linalg::det(x.tensor(0)); })},
     {"linalg.slogdet",
@@ -246,10 +249,7 @@ const SampleCalls kProduct = {
        (void)x.has(100, "UPLO");
        return linalg::eigvalsh(symmetric(x.tensor(0)));
      })},
-    {"linalg.svd", lost_by([](const X& x) {
-       (void)x.has(100, "full_matrices");
-       return linalg::svd(x.tensor(0)).s;
-     })},
+    {"linalg.svd", lost_by([](const X& x) { return linalg::svd(x.tensor(0), x.flag(100, "full_matrices", true)).s; })},
     {"linalg.svdvals", lost_by([](const X& x) { return linalg::svdvals(x.tensor(0)); })},
     {"linalg.lstsq", lost_by([](const X& x) {
        (void)x.has(100, "driver");

@@ -20,13 +20,10 @@ SampleCall line_by(Tensor (*f)(const In&, std::optional<std::int64_t>, int, FftN
     return std::vector{f(a, n, x.dim(2, "dim", -1), norm_by_name(x))};
   };
 }
-SampleCall plane_by(Tensor (*f)(const In&, FftNorm), bool of_complex) {
-  return [=](const X& x) { return std::vector{f(of_complex ? complex(x.tensor(0)) : x.tensor(0), norm_by_name(x))}; };
-}
-SampleCall volume_by(Tensor (*f)(const In&, const Dims&, FftNorm), bool of_complex) {
+SampleCall volume_by(Tensor (*f)(const In&, const Dims&, const Dims&, FftNorm), bool of_complex, Dims dims = {}) {
   return [=](const X& x) {
-    const Dims dims(x.integers(2, "dim"));
-    return std::vector{f(of_complex ? complex(x.tensor(0)) : x.tensor(0), dims, norm_by_name(x))};
+    const Dims sizes(x.integers(1, "s")), of(x.has(2, "dim") ? Dims(x.integers(2, "dim")) : dims);
+    return std::vector{f(of_complex ? complex(x.tensor(0)) : x.tensor(0), sizes, of, norm_by_name(x))};
   };
 }
 SampleCall shifted_by(Tensor (*f)(const In&, const Dims&)) {
@@ -38,10 +35,10 @@ const SampleCalls kSignal = {
     {"fft.ifft", line_by(ifft, true)},
     {"fft.rfft", line_by(rfft, false)},
     {"fft.irfft", line_by(irfft, true)},
-    {"fft.fft2", plane_by(fft2, true)},
-    {"fft.ifft2", plane_by(ifft2, true)},
-    {"fft.rfft2", plane_by(rfft2, false)},
-    {"fft.irfft2", plane_by(irfft2, true)},
+    {"fft.fft2", volume_by(fft2, true, {-2, -1})},
+    {"fft.ifft2", volume_by(ifft2, true, {-2, -1})},
+    {"fft.rfft2", volume_by(rfft2, false, {-2, -1})},
+    {"fft.irfft2", volume_by(irfft2, true, {-2, -1})},
     {"fft.fftn", volume_by(fftn, true)},
     {"fft.ifftn", volume_by(ifftn, true)},
     {"fft.rfftn", volume_by(rfftn, false)},
