@@ -91,9 +91,9 @@ struct SampleException {
 };
 
 /// Runs the samples of a family on a device: values, gradients, refusals; on the CPU also with operands that are not
-/// contiguous and with expanded ones.
+/// contiguous (`same_bits`: the results are the same bit by bit) and with expanded ones.
 void expect_samples(const std::string& family, const SampleCalls& calls, const std::vector<SampleException>& exceptions,
-                    Device device);
+                    Device device, bool same_bits = false);
 
 /// Runs some samples of each function with other numbers in the place of each that it has: negative, huge, NaN.  Each call
 /// gives a result, or an Error that names an operation.
