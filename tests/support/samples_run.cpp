@@ -46,7 +46,7 @@ double eps_of(DType dtype) {
   switch (dtype) {
     case DType::float64: return 1e-9;
     case DType::float32: return 1e-5;
-    case DType::float16: return 4e-3;
+    case DType::float16: return 5e-3;
     case DType::bfloat16: return 3e-2;
     default: return 1e-12;
   }
