@@ -84,19 +84,19 @@ using SampleCalls = std::map<std::string, SampleCall>;
 /// Thrown by a call that minnow has no form for.
 struct NoForm {};
 
-/// Where minnow intends another result than PyTorch: the name of the samples (all that begin with it), a part of the error
-/// or of the line ("": any), and why.
+/// Where minnow intends another result than PyTorch: the name of the samples (all that begin with it), a part of the
+/// error or of the line ("": any), and why.
 struct SampleException {
   std::string name, part, reason;
 };
 
 /// Runs the samples of a family on a device: values, gradients, refusals; on the CPU also with operands that are not
-/// contiguous and with expanded ones.
+/// contiguous (`same_bits`: the results are the same bit by bit) and with expanded ones.
 void expect_samples(const std::string& family, const SampleCalls& calls, const std::vector<SampleException>& exceptions,
-                    Device device);
+                    Device device, bool same_bits = false);
 
-/// Runs some samples of each function with other numbers in the place of each that it has: negative, huge, NaN.  Each call
-/// gives a result, or an Error that names an operation.
+/// Runs some samples of each function with other numbers in the place of each that it has: negative, huge, NaN.  Each
+/// call gives a result, or an Error that names an operation.
 void misuse_samples(const std::string& family, const SampleCalls& calls, Device device);
 
 }  // namespace minnow::test

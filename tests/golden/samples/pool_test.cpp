@@ -243,15 +243,18 @@ TEST_P(PoolSamples, OfPyTorch) {
 }
 TEST_P(PoolSamples, MisusedNumbers) { misuse_samples("pool", kPool, device()); }
 TEST_P(PoolSamples, OfConvolutionsAndNorms) {
-  expect_samples(
-      "conv", kConv,
-      {{"nn.functional.batch_norm", "momentum must be in", "another momentum makes no average"},
-       {"nn.functional.batch_norm", "x must be [N, C, ...]", "a vector has no channels"},
-       {"nn.functional.", "eps must not be negative", "as documented"},
-       {"nn.functional.group_norm", "accepted", "nothing is normalized in an empty tensor"},
-       {"nn.functional.batch_norm", " h *", "PyTorch's gradient near 0 is one of its halves' rounding"},
-       {"nn.functional.layer_norm", "gradient 0", "PyTorch's gradient near 0 is one of its halves' rounding"}},
-      device());
+  expect_samples("conv", kConv,
+                 {{"nn.functional.batch_norm", "momentum must be in", "another momentum makes no average"},
+                  {"nn.functional.batch_norm", "x must be [N, C, ...]", "a vector has no channels"},
+                  {"nn.functional.", "eps must not be negative", "as documented"},
+                  {"nn.functional.group_norm", "accepted", "nothing is normalized in an empty tensor"},
+                  {"nn.functional.batch_norm", " h *", "PyTorch's gradient near 0 is one of its halves' rounding"},
+                  {"nn.functional.layer_norm", " h *", "the same"},
+                  {"nn.functional.layer_norm", " e *", "the same"},
+                  {"nn.functional.layer_norm", " f *~f[1,2]",
+                   "two numbers are normalized to 1 and -1: the terms of the gradient cancel"},
+                  {"nn.functional.layer_norm", " f *f[1]", "one number is normalized to 0, up to rounding"}},
+                 device());
 }
 
 TEST_P(PoolSamples, MisusedNumbersOfConvolutionsAndNorms) { misuse_samples("conv", kConv, device()); }

@@ -160,7 +160,7 @@ TEST_P(ShapeSamples, OfPyTorch) {
       "shape", kShape,
       {{"roll", "accepted", "a 0-dim tensor has a dimension 0 for each operation, PyTorch's roll alone has none"},
        {"flipud", "accepted", "the same"}},
-      device());
+      device(), true);
 }
 
 // Indices.
@@ -268,7 +268,7 @@ TEST_P(IndexSamples, OfPyTorch) {
        {"take_along_dim", "IndexError", "negative indices are errors, as they are in gather"},
        {"masked_fill", "accepted", "a value of shape [1] is broadcast, as other operands are"},
        {"scatter_reduce/am", "include_self=False", "PyTorch divides by an equal element that is not included"}},
-      device());
+      device(), true);
 }
 
 TEST_P(ShapeSamples, MisusedNumbers) { misuse_samples("shape", kShape, device()); }
