@@ -21,7 +21,7 @@ UNSWEPT = {
     "nn::Functional": BASE, "nn::LoadReport": BASE, "nn::ForwardPreCall": BASE, "nn::ForwardCall": BASE,
     "nn::BackwardCall": BASE, "nn::ForwardHook": BASE, "nn::ForwardCallHook": BASE, "nn::Module": BASE,
     "nn::ModuleOf": BASE,
-    "nn::PackedSequence": BASE, "nn::PaddingSizes": BASE, "nn::PaddingLayer": BASE, "nn::Parameter": BASE,
+    "nn::PackedSequence": BASE, "nn::PaddedSequence": BASE, "nn::PaddingSizes": BASE, "nn::PaddingLayer": BASE, "nn::Parameter": BASE,
     "nn::Buffer": BASE,
     "nn::TransformerDecoderMasks": BASE, "nn::init::Fans": BASE, "nn::init::calculate_gain": "a number",
     "nn::clone": ONCE,
@@ -45,6 +45,8 @@ def documented(folder):
     text = (folder / "operations.md").read_text(encoding="utf-8").partition("## Methods of Tensor alone")[0]
     text += (folder / "layers.md").read_text(encoding="utf-8").partition("\n## nn\n")[2].partition("\n## ")[0]
     for name, more in re.findall(r"^\| `([\w:]+)((?:/\dd)*)", text, re.M):
+        if name.endswith("::"):  # enumerators
+            continue
         yield name
         yield from (name[:-2] + other for other in more.split("/") if other)
 

@@ -84,12 +84,9 @@ template <class F> void for_each_golden(const F& f) {
 /// On purpose not PyTorch's.
 const std::map<std::string, std::string> kOwn = {
     {"combined: matrix_power/2", "float32"},  // with an inverse for negative powers, which no half has
-    {"combined: matrix_power/5", "float32"},
-    {"combined: matrix_power/-2", "float32"},
-    {"linalg: pinv:tall", "float32"},
-    {"composed: pinv/atol:tall", "float32"},
-    {"composed: pinv/rtol:tall", "float32"},
-    {"composed: pinv/hermitian", "float32"},
+    {"combined: matrix_power/5", "float32"}, {"combined: matrix_power/-2", "float32"},
+    {"linalg: pinv:tall", "float32"},        {"composed: pinv/atol:tall", "float32"},
+    {"composed: pinv/rtol:tall", "float32"}, {"composed: pinv/hermitian", "float32"},
 };
 
 class AutocastRules : public DeviceTest {};
