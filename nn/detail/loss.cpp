@@ -42,7 +42,7 @@ void require_broadcast_shapes(Operands both) {
     const Shape shape = raw::broadcast_shape(x, y, both[0].name, both[1].name);
     warn_once(fmt::format("{}: {} {} and {} {} are broadcast to {}: reshape one of them if it is not meant",
                           CallSite::op(), both[0].name, x.shape().str(), both[1].name, y.shape().str(), shape.str()),
-              CallSite::where());
+              CallSite::where(), std::string(CallSite::op()));
   }
   require_one_floating_point(both);
 }

@@ -132,9 +132,11 @@ Tensor InstanceNorm::tracked(const Tensor& x) {
   const Tensor means = of_all(running_mean), variances = of_all(running_var);
   const Tensor y = batch_norm(x.reshape(as_one), means, variances, of_all(weight), of_all(bias),
                               {.training = true, .momentum = options_.momentum, .eps = options_.eps});
-  const NoGradGuard no_grad;
-  copy_(running_mean, mean(means.reshape({samples, channels}), 0));
-  copy_(running_var, mean(variances.reshape({samples, channels}), 0));
+  {
+    const NoGradGuard no_grad;
+    copy_(running_mean, mean(means.reshape({samples, channels}), 0));
+    copy_(running_var, mean(variances.reshape({samples, channels}), 0));
+  }
   return y.reshape(x.shape());
 }
 

@@ -165,8 +165,11 @@ Tensor divided(const Tensor& x, const Geometry& g, std::int64_t divisor) {
 
 template <class Size> MinMax max_pool(const Tensor& x, Size kernel, const MaxPoolOptions<Size>& o, bool indices) {
   if (x.defined() && !x.is_floating_point() && x.dtype() != DType::bool_) {
-    const MinMax found = max_pool(x.to(DType::float64), kernel, o, indices);
-    return {found.values.to(x.dtype()), found.indices};
+    const MinMax found = max_pool(x.to(DType::float64), kernel, o, indices || x.dtype() == DType::int64);
+    if (x.dtype() != DType::int64) return {found.values.to(x.dtype()), found.indices};
+    const int first = x.dim() - detail::Extents(kernel).dims;  // large ones are not what float64 makes of them
+    const Tensor at = found.indices.flatten(first);
+    return {gather(x.flatten(first), -1, at).reshape(found.indices.shape()), indices ? found.indices : Tensor()};
   }
   const Geometry g{kernel, stride_or_kernel(o.stride, kernel), o.padding, o.dilation, o.ceil_mode};
   return of_batch(x, g.dims(), [&](const Tensor& batch) { return largest(batch, g, indices); });

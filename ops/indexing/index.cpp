@@ -38,9 +38,9 @@ template <class C> void run_indexed(Backend& backend, const C& call, const In& x
 /// Backends see a 0-dim tensor as one of a single element.
 View at_least_1d(const View& t) { return t.dim() ? t : View(t.storage(), t.dtype(), {1}, {1}, t.storage_offset()); }
 
-void require_int64(const In& x, const In& index) {
+void require_int64(const In& x, const In& index, const char* what = "index must be int64 or int32") {
   if (index->dtype() != DType::int64)
-    throw DTypeError(message("index must be int64 or int32", {{"x", *x}, {"index", *index}}, "convert it: .to(int64)"));
+    throw DTypeError(message(what, {{"x", *x}, {"index", *index}}, "convert it: .to(int64)"));
 }
 
 void check_gather(const In& x, int dim, const In& index) {
@@ -213,7 +213,7 @@ void index_add_(const In& x, int dim, const In& index, const In& source, Scatter
 Tensor one_hot(const In& index, std::int64_t classes) {
   const Operation op("one_hot", index.where, {{"index", *index}});
   require_max_rank(index);
-  require_int64(index, index);
+  require_int64(index, index, "index must be int64");
   if (classes == -1 && index->numel()) {
     const Tensor largest = reduce(kReduce<kernels::Max>, index, {}, false);
     classes = largest.item<std::int64_t>();

@@ -49,6 +49,7 @@ Tensor norms(const Tensor& a, const Tensor& b, double p) {
 Tensor euclidean(const Tensor& a, const Tensor& b) {
   const NoGradGuard no_grad;
   if (a.size(-2) <= kFewRows && b.size(-2) <= kFewRows) return norm(differences(a, b), 2, -1);
+  if (is_half(a.dtype())) return euclidean(a.to(DType::float32), b.to(DType::float32)).to(a.dtype());
   // |a - b|^2 as one product, [-2 a, |a|^2, 1] [b, 1, |b|^2]^T.
   const auto of_a = sum(square(a), -1, true), of_b = sum(square(b), -1, true);
   const Tensor left = cat({mul(a, -2), of_a, ones_like(of_a)}, -1), right = cat({b, ones_like(of_b), of_b}, -1);

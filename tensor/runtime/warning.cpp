@@ -51,12 +51,13 @@ void warn(const std::string& text) noexcept {
 
 namespace detail {
 
-void warn_once(const std::string& text, SourceLocation where) noexcept {
+void warn_once(const std::string& text, SourceLocation where, const std::string& kind) noexcept {
   try {
-    const std::string whole = text + "  (" + where.file + ":" + std::to_string(where.line) + ")";
+    const std::string place = std::string("  (") + where.file + ":" + std::to_string(where.line) + ")";
+    const std::string whole = text + place;
     {
       const std::lock_guard lock(late().mutex);
-      if (!late().given.insert(whole).second) return;
+      if (!late().given.insert(kind.empty() ? whole : kind + place).second) return;
     }
     warn(whole);
   } catch (...) {  // as in warn()

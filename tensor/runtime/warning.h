@@ -19,8 +19,8 @@ void warn(const std::string& text) noexcept;
 
 namespace detail {
 
-/// Gives a warning that ends with its place, each text once per process.
-void warn_once(const std::string& text, SourceLocation where) noexcept;
+/// Gives a warning that ends with its place, each text once per process; with a kind, each kind once for each place.
+void warn_once(const std::string& text, SourceLocation where, const std::string& kind = {}) noexcept;
 /// Keeps a warning about tensors that may be missing in training, until that is known.  Each text is kept once per
 /// process.
 void warn_later(const std::string& text, std::vector<const void*> tensor_ids);

@@ -17,6 +17,14 @@ TEST_P(TorchLayers, InstanceNormTracksTheMeansOfItsSamples) {
   const Tensor x = randn({4, 3, 5, 6}, {float32, device()});
   const Tensor y = norm(x), want = instance_norm(x, norm.weight, norm.bias);
   EXPECT_TRUE(allclose(y, want, 1e-5, 1e-5));
+  nn::InstanceNorm other = nn::clone(norm);
+  const auto gradients = [&](auto&& f) {
+    const Tensor in = x.clone().requires_grad_();
+    return grad({sum(f(in) * x * x)}, {in, other.weight, other.bias});
+  };
+  const auto got = gradients([&](const Tensor& in) { return other(in); });
+  const auto expected = gradients([&](const Tensor& in) { return instance_norm(in, other.weight, other.bias); });
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_TRUE(allclose(got[i], expected[i], 1e-4, 1e-4)) << i;
   const Tensor mean_of_all = mean(mean(x, {2, 3}), 0), var_of_all = mean(var(x, {2, 3}), 0);
   EXPECT_TRUE(allclose(norm.running_mean, mul(mean_of_all, 0.2), 1e-5, 1e-5));
   EXPECT_TRUE(allclose(norm.running_var, add(mul(var_of_all, 0.2), 0.8), 1e-5, 1e-5));

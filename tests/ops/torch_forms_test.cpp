@@ -1,5 +1,8 @@
+#include <cmath>
 #include <concepts>
+#include <cstdint>
 #include <gtest/gtest.h>
+#include <limits>
 #include <type_traits>
 #include <minnow/nn/losses/linear_cross_entropy_loss.h>
 #include <minnow/ops/convolution/pool.h>
@@ -9,6 +12,7 @@
 #include <minnow/ops/indexing/masked.h>
 #include <minnow/ops/indexing/scatter.h>
 #include <minnow/ops/products/einsum.h>
+#include <minnow/ops/reductions/distance.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -196,6 +200,14 @@ TEST_P(TorchForms, FractionalPoolsAreDrawn) {
   EXPECT_THROW((void)fractional_max_pool2d(x(0, 0), 2, {.output_size = 2}), ShapeError);
   EXPECT_THROW((void)fractional_max_pool2d(x, 2, {.output_size = 2, .random_samples = ones({2, 3, 3}, device())}),
                ShapeError);
+}
+
+TEST_P(TorchForms, CdistOfHalvesAndPoolsOfLargeIntegers) {
+  const Tensor a = full({60, 7}, 300, {float16, device()}), b = full({40, 7}, -100, {float16, device()});
+  EXPECT_NEAR(cdist(a, b)[1][2].item(), 400 * std::sqrt(7.0), 1);
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const Tensor x = tensor({std::int64_t{1}, std::int64_t{2}, most, std::int64_t{3}}, device()).reshape({1, 4});
+  EXPECT_EQ(max_pool1d(x, 2).to_vector<std::int64_t>(), (std::vector<std::int64_t>{2, most}));
 }
 
 }  // namespace
