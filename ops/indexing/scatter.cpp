@@ -5,7 +5,6 @@
 #include <minnow/ops/detail/in_place.h>
 #include <minnow/ops/detail/index.h>
 #include <minnow/ops/detail/operation.h>
-#include <minnow/ops/detail/scan.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
@@ -70,9 +69,19 @@ Tensor product_of_others(const Tensor& source, int dim, const Tensor& index) {
   const Tensor edge = ones(order.values.narrow(dim, 0, 1).shape(), {DType::bool_, index.device()});
   const Tensor begins = cat({edge, other}, dim), ends = cat({other, edge}, dim),
                value = gather(source, dim, order.indices);
-  const auto side = [&](const Tensor& starts, bool reverse) {
-    const Tensor first = where(starts, value, 0.0), factor = where(starts, 0.0, value);
-    return where(starts, 1.0, shifted(recurrence(first, factor, dim, reverse), dim, reverse, 1));
+  // Products of 1, 2, 4, ... neighbours.  What is before the element's first source is left out, not multiplied by 0:
+  // it may be infinite.
+  const auto side = [&](Tensor first, bool ahead) {
+    const auto moved = [&](const Tensor& t, std::int64_t by) {
+      const Tensor end = ones_like(t.detach().narrow(dim, 0, by)), rest = t.narrow(dim, ahead ? by : 0, n - by);
+      return ahead ? cat({rest, end}, dim) : cat({end, rest}, dim);
+    };
+    Tensor product = where(first, 1.0, moved(value, 1));
+    for (std::int64_t by = 1; by < n; by *= 2) {
+      product = mul(product, where(first, 1.0, moved(product, by)));
+      first = logical_or(first, moved(first, by));
+    }
+    return product;
   };
   return scatter_add(zeros_like(source.detach()), dim, order.indices, mul(side(begins, false), side(ends, true)));
 }
