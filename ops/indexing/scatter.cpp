@@ -99,12 +99,13 @@ Tensor products(const Tensor& x, int dim, const Tensor& index, const Tensor& sou
                 });
 }
 
-Tensor extremes(const Tensor& x, int dim, const Tensor& index, const Tensor& source, ScatterOp op) {
+/// include_self: whether x has a share in the gradient of an element that something is written to.
+Tensor extremes(const Tensor& x, int dim, const Tensor& index, const Tensor& source, ScatterOp op, bool include_self) {
   Tensor y = raw::scatter_add(x, dim, index, source, op);
   if (!records(x, source)) return y;
   Saved output = Saved::output(y);
   return record("scatter_reduce", std::move(y), {x, source},
-                [x = Saved(x), source = Saved(source), index = Saved(index), y = std::move(output), dim](
+                [x = Saved(x), source = Saved(source), index = Saved(index), y = std::move(output), dim, include_self](
                     const Tensor& g, Needs needs) {
                   Gradients out(2);
                   const Tensor to = index();
@@ -115,6 +116,7 @@ Tensor extremes(const Tensor& x, int dim, const Tensor& index, const Tensor& sou
                       return logical_or(eq(a, b), isnan(a)).to(g.dtype());
                     };
                     own = equal(x(), y());
+                    if (!include_self) own = scatter(own, dim, to, 0);
                     from = equal(source(), raw::gather(y(), dim, to));
                     count = raw::scatter_add(own, dim, to, from);
                   }
@@ -199,10 +201,10 @@ Tensor scatter_reduce(const In& x, int dim, const In& index_, const In& source, 
     case Scatter::sum: return scatter_add(base, dim, index, from);
     case Scatter::prod: return products(base, dim, index, from);
     case Scatter::mean: return means(base, dim, index, from, include_self);
-    case Scatter::amax: return extremes(base, dim, index, from, ScatterOp::max);
+    case Scatter::amax: return extremes(base, dim, index, from, ScatterOp::max, include_self);
     case Scatter::amin: break;
   }
-  return extremes(base, dim, index, from, ScatterOp::min);
+  return extremes(base, dim, index, from, ScatterOp::min, include_self);
 }
 
 Tensor scatter_reduce_(const In& x, int dim, const In& index, const In& source, Scatter reduce, bool include_self) {

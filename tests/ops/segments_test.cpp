@@ -74,6 +74,20 @@ TEST_P(Segments, WithoutElementsHaveTheNeutralValue) {
   EXPECT_EQ(segment_reduce(x, Scatter::prod, lengths).to_vector<float>()[0], 1);
 }
 
+TEST_P(Segments, OfInfinitiesKeepTheirGradient) {
+  for (const Scatter reduce : {Scatter::amax, Scatter::amin}) {
+    const double worst = reduce == Scatter::amax ? -INFINITY : INFINITY;
+    const Tensor x = tensor({worst, worst, 1.0}, float32).to(device()).requires_grad_();
+    segment_reduce(x, reduce, tensor({2, 0, 1}, device())).sum().backward();
+    EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{0.5, 0.5, 1}));
+    const Tensor source = x.detach().requires_grad_(), index = tensor({0, 0, 1}).to(device());
+    const Tensor base = zeros({3}, {float32, device()}).requires_grad_();
+    scatter_reduce(base, 0, index, source, reduce, false).sum().backward();
+    EXPECT_EQ(source.grad().to_vector<float>(), (std::vector<float>{0.5, 0.5, 1}));
+    EXPECT_EQ(base.grad().to_vector<float>(), (std::vector<float>{0, 0, 1}));
+  }
+}
+
 TEST_P(Segments, RefuseWhatDoesNotFit) {
   const Tensor x = zeros({4, 2}, device()), lengths = tensor({1, 3}, device());
   EXPECT_THROW((void)segment_reduce(x, Scatter::sum, tensor({1, 2}, device())), ValueError);
