@@ -1,4 +1,6 @@
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
@@ -86,6 +88,14 @@ TEST_P(Segments, OfInfinitiesKeepTheirGradient) {
     EXPECT_EQ(source.grad().to_vector<float>(), (std::vector<float>{0.5, 0.5, 1}));
     EXPECT_EQ(base.grad().to_vector<float>(), (std::vector<float>{0, 0, 1}));
   }
+}
+
+TEST_P(Segments, RefuseNumbersThatOverflow) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const Tensor x = ones({3}, {float32, device()});
+  EXPECT_THROW((void)segment_reduce(x, Scatter::sum, tensor({most, most, std::int64_t{5}}, device())), ValueError);
+  EXPECT_THROW((void)scatter_softmax(x, tensor({std::int64_t{0}, most, std::int64_t{1}}, device())), IndexError);
+  EXPECT_THROW((void)scatter_softmax(x, tensor({-7, -7, -7}, device())), IndexError);
 }
 
 TEST_P(Segments, RefuseWhatDoesNotFit) {
