@@ -16,6 +16,7 @@
 
 #include "devices.h"
 #include "op_cases.h"
+#include "thrown.h"
 
 // Arguments that PyTorch's functions have beside the usual ones.
 namespace minnow::test {
@@ -166,6 +167,18 @@ TEST_P(TorchForms, IndicesMayBeInt32) {
   EXPECT_NEAR(sum(leaf.grad()).item(), 8, 1e-5);
   EXPECT_THROW((void)gather(x, 1, wide.to(int16)), DTypeError);
   EXPECT_THROW(finish([&] { (void)gather(x, 1, narrow + 3); }), IndexError);
+}
+
+TEST_P(TorchForms, BilinearBroadcastsNothing) {
+  const Tensor a = ones({2, 4}, device()), b = ones({2, 5}, device()), weight = ones({3, 4, 5}, device());
+  const auto refused = [&](const Tensor& left, const Tensor& right, const Tensor& bias) {
+    return error_of<ShapeError>([&] { (void)bilinear(left, right, weight, bias); });
+  };
+  for (const std::string& text :
+       {refused(a.narrow(0, 0, 1), b, {}), refused(a(0), b, {}), refused(a, b.unsqueeze(0), {})})
+    expect_contains(text, "a and b have different leading sizes");
+  for (const Tensor& bias : {ones({1}, device()), ones({2, 3}, device())})
+    expect_contains(refused(a, b, bias), "bias must be [3]");
 }
 
 TEST_P(TorchForms, MaxPoolsOfIntegers) {
