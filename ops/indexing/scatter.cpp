@@ -99,8 +99,10 @@ Tensor products(const Tensor& x, int dim, const Tensor& index, const Tensor& sou
                 });
 }
 
-/// include_self: whether x has a share in the gradient of an element that something is written to.
-Tensor extremes(const Tensor& x, int dim, const Tensor& index, const Tensor& source, ScatterOp op, bool include_self) {
+}  // namespace
+
+Tensor detail::scatter_extremes(const Tensor& x, int dim, const Tensor& index, const Tensor& source, ScatterOp op,
+                                bool include_self) {
   Tensor y = raw::scatter_add(x, dim, index, source, op);
   if (!records(x, source)) return y;
   Saved output = Saved::output(y);
@@ -126,6 +128,8 @@ Tensor extremes(const Tensor& x, int dim, const Tensor& index, const Tensor& sou
                   return out;
                 });
 }
+
+namespace {
 
 /// What leaves a source as it is.
 Scalar neutral(Scatter reduce, DType dtype) {
@@ -201,10 +205,10 @@ Tensor scatter_reduce(const In& x, int dim, const In& index_, const In& source, 
     case Scatter::sum: return scatter_add(base, dim, index, from);
     case Scatter::prod: return products(base, dim, index, from);
     case Scatter::mean: return means(base, dim, index, from, include_self);
-    case Scatter::amax: return extremes(base, dim, index, from, ScatterOp::max, include_self);
+    case Scatter::amax: return detail::scatter_extremes(base, dim, index, from, ScatterOp::max, include_self);
     case Scatter::amin: break;
   }
-  return extremes(base, dim, index, from, ScatterOp::min, include_self);
+  return detail::scatter_extremes(base, dim, index, from, ScatterOp::min, include_self);
 }
 
 Tensor scatter_reduce_(const In& x, int dim, const In& index, const In& source, Scatter reduce, bool include_self) {

@@ -74,8 +74,10 @@ Tensor segment_reduce(const In& data_, Scatter reduce, const In& lengths_, const
                                 : options.initial.value_or(reduce == Scatter::prod ? 1 : 0);
   const Tensor base = full(shape, first, {data.dtype(), data.device()});
   if (!sums) {
-    const Tensor y = scatter_reduce(base, axis, index, data, reduce, !extremes);
-    if (!extremes || !options.initial) return y;
+    if (!extremes) return scatter_reduce(base, axis, index, data, reduce);
+    const ScatterOp op_of_two = reduce == Scatter::amax ? ScatterOp::max : ScatterOp::min;
+    const Tensor y = detail::scatter_extremes(base, axis, index, data, op_of_two, false);
+    if (!options.initial) return y;
     return where(reduce == Scatter::amax ? lt(y, *options.initial) : gt(y, *options.initial), *options.initial, y);
   }
   const Tensor total = scatter_add(base, axis, index, data);
