@@ -196,6 +196,14 @@ TEST_P(TorchForms, MaxPoolsOfIntegers) {
   EXPECT_THROW((void)max_pool2d(x.to(bool_), 2), DTypeError);
 }
 
+TEST_P(TorchForms, TruncatedQuotientsOfNumbersAndIntegers) {
+  const Tensor a = tensor({7.5, -7.5}).to(device()), whole = tensor({7, -7}).to(device());
+  EXPECT_EQ(div(a, 2, Rounding::trunc).to_vector<double>(), (std::vector<double>{3, -3}));
+  EXPECT_EQ(div(whole, 2.5, Rounding::trunc).to_vector<double>(), (std::vector<double>{2, -2}));
+  EXPECT_EQ(div(5, a, Rounding::trunc).to_vector<double>(), (std::vector<double>{0, 0}));
+  EXPECT_EQ(div(whole, 2, Rounding::trunc).to_vector<std::int64_t>(), (std::vector<std::int64_t>{3, -3}));
+}
+
 TEST_P(TorchForms, FractionalPoolsAreDrawn) {
   const Tensor x = randn({2, 3, 20, 20}, {float32, device()});
   const MinMax y = fractional_max_pool2d_with_indices(x, 2, {.output_ratio = {0.5}});
