@@ -10,6 +10,7 @@
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/indexing/masked.h>
 #include <minnow/ops/indexing/sort.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
@@ -78,6 +79,7 @@ Tensor product_of_others(const Tensor& source, int dim, const Tensor& index) {
     };
     Tensor product = where(first, 1.0, moved(value, 1));
     for (std::int64_t by = 1; by < n; by *= 2) {
+      if (first.device().is_cpu() && all(first).item<bool>()) break;  // no element has more sources
       product = mul(product, where(first, 1.0, moved(product, by)));
       first = logical_or(first, moved(first, by));
     }
