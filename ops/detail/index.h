@@ -17,6 +17,10 @@ Tensor cropped(const Tensor& source, const Tensor& index);
 inline Tensor wide_index(const Tensor& index) {
   return index.defined() && index.dtype() == DType::int32 ? raw::cast(index, DType::int64) : index;
 }
+/// scatter_reduce by ScatterOp::max or min.  include_self: whether x has a share in the gradient of an element that
+/// something is written to; if not, x is -infinity or infinity there.
+Tensor scatter_extremes(const Tensor& x, int dim, const Tensor& index, const Tensor& source, ScatterOp op,
+                        bool include_self);
 
 }  // namespace minnow::detail
 

@@ -218,9 +218,12 @@ Tensor div_(const In& self, const TensorLike& other) { return call_<kernels::Div
 Tensor div(const TensorLike& a, const TensorLike& b, Rounding rounding) {
   const CallSite site("div", (a.is_number() ? b : a).where);
   if (rounding == Rounding::floor) return floor_divide(a, b);
-  const Tensor rest = fmod(a, b);
   const NoGradGuard no_grad;
-  return rest.is_floating_point() ? trunc(div(a, b)) : floor_divide(sub(a, rest), b);
+  const auto floating = [](const TensorLike& x) {
+    if (x.is_number()) return is_floating_point(x.number.dtype());
+    return !x.tensor->defined() || x.tensor->is_floating_point();  // the division refuses an undefined one
+  };
+  return floating(a) || floating(b) ? trunc_(div(a, b)) : floor_divide(sub(a, fmod(a, b)), b);
 }
 Tensor floor_divide(const TensorLike& a, const TensorLike& b) { return call<kernels::FloorDivide>(a, b); }
 Tensor floor_divide_(const In& self, const TensorLike& other) { return call_<kernels::FloorDivide>(self, other); }

@@ -5,12 +5,12 @@
 #include <minnow/ops/detail/in_place.h>
 #include <minnow/ops/detail/index.h>
 #include <minnow/ops/detail/operation.h>
-#include <minnow/ops/detail/scan.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/indexing/masked.h>
 #include <minnow/ops/indexing/sort.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
@@ -70,9 +70,20 @@ Tensor product_of_others(const Tensor& source, int dim, const Tensor& index) {
   const Tensor edge = ones(order.values.narrow(dim, 0, 1).shape(), {DType::bool_, index.device()});
   const Tensor begins = cat({edge, other}, dim), ends = cat({other, edge}, dim),
                value = gather(source, dim, order.indices);
-  const auto side = [&](const Tensor& starts, bool reverse) {
-    const Tensor first = where(starts, value, 0.0), factor = where(starts, 0.0, value);
-    return where(starts, 1.0, shifted(recurrence(first, factor, dim, reverse), dim, reverse, 1));
+  // Products of 1, 2, 4, ... neighbours.  What is before the element's first source is left out, not multiplied by 0:
+  // it may be infinite.
+  const auto side = [&](Tensor first, bool ahead) {
+    const auto moved = [&](const Tensor& t, std::int64_t by) {
+      const Tensor end = ones_like(t.detach().narrow(dim, 0, by)), rest = t.narrow(dim, ahead ? by : 0, n - by);
+      return ahead ? cat({rest, end}, dim) : cat({end, rest}, dim);
+    };
+    Tensor product = where(first, 1.0, moved(value, 1));
+    for (std::int64_t by = 1; by < n; by *= 2) {
+      if (first.device().is_cpu() && all(first).item<bool>()) break;  // no element has more sources
+      product = mul(product, where(first, 1.0, moved(product, by)));
+      first = logical_or(first, moved(first, by));
+    }
+    return product;
   };
   return scatter_add(zeros_like(source.detach()), dim, order.indices, mul(side(begins, false), side(ends, true)));
 }
@@ -90,12 +101,15 @@ Tensor products(const Tensor& x, int dim, const Tensor& index, const Tensor& sou
                 });
 }
 
-Tensor extremes(const Tensor& x, int dim, const Tensor& index, const Tensor& source, ScatterOp op) {
+}  // namespace
+
+Tensor detail::scatter_extremes(const Tensor& x, int dim, const Tensor& index, const Tensor& source, ScatterOp op,
+                                bool include_self) {
   Tensor y = raw::scatter_add(x, dim, index, source, op);
   if (!records(x, source)) return y;
   Saved output = Saved::output(y);
   return record("scatter_reduce", std::move(y), {x, source},
-                [x = Saved(x), source = Saved(source), index = Saved(index), y = std::move(output), dim](
+                [x = Saved(x), source = Saved(source), index = Saved(index), y = std::move(output), dim, include_self](
                     const Tensor& g, Needs needs) {
                   Gradients out(2);
                   const Tensor to = index();
@@ -106,6 +120,7 @@ Tensor extremes(const Tensor& x, int dim, const Tensor& index, const Tensor& sou
                       return logical_or(eq(a, b), isnan(a)).to(g.dtype());
                     };
                     own = equal(x(), y());
+                    if (!include_self) own = scatter(own, dim, to, 0);
                     from = equal(source(), raw::gather(y(), dim, to));
                     count = raw::scatter_add(own, dim, to, from);
                   }
@@ -115,6 +130,8 @@ Tensor extremes(const Tensor& x, int dim, const Tensor& index, const Tensor& sou
                   return out;
                 });
 }
+
+namespace {
 
 /// What leaves a source as it is.
 Scalar neutral(Scatter reduce, DType dtype) {
@@ -190,10 +207,10 @@ Tensor scatter_reduce(const In& x, int dim, const In& index_, const In& source, 
     case Scatter::sum: return scatter_add(base, dim, index, from);
     case Scatter::prod: return products(base, dim, index, from);
     case Scatter::mean: return means(base, dim, index, from, include_self);
-    case Scatter::amax: return extremes(base, dim, index, from, ScatterOp::max);
+    case Scatter::amax: return detail::scatter_extremes(base, dim, index, from, ScatterOp::max, include_self);
     case Scatter::amin: break;
   }
-  return extremes(base, dim, index, from, ScatterOp::min);
+  return detail::scatter_extremes(base, dim, index, from, ScatterOp::min, include_self);
 }
 
 Tensor scatter_reduce_(const In& x, int dim, const In& index, const In& source, Scatter reduce, bool include_self) {

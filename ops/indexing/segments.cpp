@@ -31,8 +31,10 @@ void check_lengths(const Tensor& data, const Tensor& lengths, int axis, bool uns
   if (!fits)
     throw ShapeError(message(fmt::format("the lengths of segments along dimension {}", axis), op,
                              "data: [..., N, *]  lengths: [..., S], where axis is N's and S's dimension"));
-  if (!unsafe && !logical_and(all(ge(lengths, 0)), all(eq(sum(lengths, -1), data.size(axis)))).item<bool>())
-    throw ValueError(message(fmt::format("the lengths must not be negative, and add up to {}", data.size(axis)), op,
+  const std::int64_t n = data.size(axis);
+  const auto each_fits = [&] { return logical_and(ge(lengths, 0), le(lengths, n)); };  // or their sum may overflow
+  if (!unsafe && !logical_and(all(each_fits()), all(eq(sum(lengths, -1), n))).item<bool>())
+    throw ValueError(message(fmt::format("the lengths must not be negative, and add up to {}", n), op,
                              "each element is in one segment"));
 }
 
@@ -41,6 +43,14 @@ Tensor widened(const Tensor& t, const Tensor& data) {
   Shape shape = t.shape();
   while (shape.rank() < data.dim()) shape.push_back(1);
   return t.reshape(shape);
+}
+
+/// One more than the largest index.
+std::int64_t groups_of(const Tensor& index, Operands op) {
+  const auto last = amax(index).item<std::int64_t>();
+  if (last < 0 || last == std::numeric_limits<std::int64_t>::max())
+    throw IndexError(message(fmt::format("the largest index is {}", last), op, "indices number the groups from 0 on"));
+  return last + 1;
 }
 
 }  // namespace
@@ -64,8 +74,10 @@ Tensor segment_reduce(const In& data_, Scatter reduce, const In& lengths_, const
                                 : options.initial.value_or(reduce == Scatter::prod ? 1 : 0);
   const Tensor base = full(shape, first, {data.dtype(), data.device()});
   if (!sums) {
-    const Tensor y = scatter_reduce(base, axis, index, data, reduce);
-    if (!extremes || !options.initial) return y;
+    if (!extremes) return scatter_reduce(base, axis, index, data, reduce);
+    const ScatterOp op_of_two = reduce == Scatter::amax ? ScatterOp::max : ScatterOp::min;
+    const Tensor y = detail::scatter_extremes(base, axis, index, data, op_of_two, false);
+    if (!options.initial) return y;
     return where(reduce == Scatter::amax ? lt(y, *options.initial) : gt(y, *options.initial), *options.initial, y);
   }
   const Tensor total = scatter_add(base, axis, index, data);
@@ -83,7 +95,7 @@ Tensor scatter_softmax(const In& x_, const In& index_, int dim, std::optional<st
   if (is_half(x.dtype())) return scatter_softmax(x.to(DType::float32), op[1], dim, dim_size).to(x.dtype());
   const Tensor index = op[1].expand(x.shape());
   Shape groups = x.shape();
-  if (x.dim() > 0) groups[dim] = dim_size ? *dim_size : amax(index).item<std::int64_t>() + 1;
+  if (x.dim() > 0) groups[dim] = dim_size ? *dim_size : groups_of(index, op);
   const TensorOptions like{x.dtype(), x.device()};
   const Tensor none = full(groups, -std::numeric_limits<double>::infinity(), like);
   const Tensor most = scatter_reduce(none, dim, index, x.detach(), Scatter::amax);

@@ -202,16 +202,22 @@ Tensor quantile(const In& x_, const In& q_, std::optional<int> dim, bool keepdim
   const OrderedLines lines(x, dim, op);
   if (q.device().is_cpu() && !all(logical_and(ge(q, 0), le(q, 1))).item<bool>())
     throw ValueError(message("q must be in [0, 1]", op, "0.5 is the median"));
-  Tensor place = mul(q.reshape({-1}), lines.size() - 1);
+  // In float64: float32 cannot hold each place beyond 2^24, and rounds that of 0.29f in 101 elements up to 29.
+  Tensor place = mul(q.reshape({-1}).to(DType::float64), lines.size() - 1);
   if (interpolation == Quantile::lower) place = floor(place);
   if (interpolation == Quantile::higher) place = ceil(place);
   if (interpolation == Quantile::nearest) place = round(place);
   const Tensor below = floor(place.detach());
-  Shape along = Shape::filled(lines.sorted.dim(), 1);
-  along[lines.along] = place.numel();
-  const Tensor weight = interpolation == Quantile::midpoint ? mul(gt(place, below).to(x.dtype()), 0.5) : place - below;
   const auto at = [&](const Tensor& i) { return index_select(lines.sorted, lines.along, i.to(DType::int64)); };
-  Tensor y = lerp(at(below), at(ceil(place.detach())), weight.reshape(along));
+  Tensor y = at(below);
+  if (interpolation == Quantile::linear || interpolation == Quantile::midpoint) {
+    Shape along = Shape::filled(lines.sorted.dim(), 1);
+    along[lines.along] = place.numel();
+    Tensor weight = sub(place, below).to(x.dtype()).reshape(along);
+    const Tensor exact = eq(weight.detach(), 0);  // lerp(inf, inf, 0) is NaN
+    if (interpolation == Quantile::midpoint) weight = mul(logical_not(exact).to(x.dtype()), 0.5);
+    y = where(exact, y, lerp(y, at(ceil(place.detach())), weight));
+  }
   y = where(isnan(lines.last), lines.last, y);
   y = y.unsqueeze(0).transpose(0, lines.along + 1);  // [n, ..., 1, ...]
   if (lines.whole && keepdim)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fmt/format.h>
 #include <string>
 #include <utility>
 #include <minnow/ops/detail/autocast.h>
@@ -227,6 +228,11 @@ Tensor bilinear(const In& a_, const In& b_, const In& weight_, const Tensor& bia
   const Tensor &a = op[0], &b = op[1], &weight = op[2], &bias = op[3];
   if (weight.dim() != 3 || a.dim() < 1 || b.dim() < 1 || a.size(-1) != weight.size(1) || b.size(-1) != weight.size(2))
     throw ShapeError(message("the sizes do not match", op, "a: [..., M]  b: [..., N]  weight: [K, M, N]"));
+  if (!std::equal(a.shape().begin(), a.shape().end() - 1, b.shape().begin(), b.shape().end() - 1))
+    throw ShapeError(message("a and b have different leading sizes", op, "expand one of them"));
+  if (bias.defined() && bias.shape() != Shape{weight.size(0)})
+    throw ShapeError(
+        message(fmt::format("bias must be [{}]", weight.size(0)), op, "a number for each of weight: [K, M, N]"));
   const std::int64_t out = weight.size(0), first = weight.size(1), second = weight.size(2);
   // [..., M] · [M, K N] as [..., K, N], times b.
   const Tensor mapped = matmul(a, weight.permute({1, 0, 2}).reshape({first, out * second}));

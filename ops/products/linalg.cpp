@@ -25,10 +25,12 @@ namespace minnow::linalg {
 
 void check(Operands operands, bool square) {
   const Tensor& a = operands[0].tensor;
-  if (a.dim() < 2) throw ShapeError(message("a must be a matrix or a batch of them", operands, "[..., M, N]"));
+  const char* name = operands[0].name;
+  if (a.dim() < 2)
+    throw ShapeError(message(fmt::format("{} must be a matrix or a batch of them", name), operands, "[..., M, N]"));
   if (square && rows(a) != columns(a))
-    throw ShapeError(message(fmt::format("a must be square, got {} rows and {} columns", rows(a), columns(a)), operands,
-                             "qr, svd and pinv take others"));
+    throw ShapeError(message(fmt::format("{} must be square, got {} rows and {} columns", name, rows(a), columns(a)),
+                             operands, "qr, svd and pinv take others"));
   for (const Operand& o : operands)
     if (o.tensor.dtype() != a.dtype() || (a.dtype() != DType::float32 && a.dtype() != DType::float64))
       throw DTypeError(
@@ -151,23 +153,34 @@ Tensor solve_triangles(const Tensor& a, const Tensor& b, bool upper) {
                 });
 }
 
-/// Calls f with matrices a and b whose batches were broadcast together; vector: b holds vectors.
-template <class F> Tensor on_batches(const In& a, const In& b, bool vector, const F& f) {
-  const Operand operands[] = {{"a", *a}, {"b", *b}};
+}  // namespace
+
+Shape common_batch(Operands operands, bool vector) {
   check(operands, true);
-  const Tensor right = vector ? b->unsqueeze(-1) : *b;
-  if (right.dim() < 2 || rows(right) != rows(*a))
-    throw ShapeError(message(fmt::format("b must have the {} rows of a", rows(*a)), operands,
-                             "a: [..., N, N]  b: [..., N, K], or vectors [..., N]"));
-  Shape lead;
+  const Tensor &a = operands[0].tensor, &b = operands[1].tensor;
+  const char *left_name = operands[0].name, *right_name = operands[1].name;
+  const Tensor right = vector ? b.unsqueeze(-1) : b;
+  if (right.dim() < 2 || rows(right) != rows(a))
+    throw ShapeError(
+        message(fmt::format("{} must have the {} rows of {}", right_name, rows(a), left_name), operands,
+                fmt::format("{}: [..., N, N]  {}: [..., N, K], or vectors [..., N]", left_name, right_name)));
   try {
     const auto batch_of = [](const Tensor& t) {
       return Tensor(t.storage(), t.dtype(), batch_and(t, {}), batch_and(t, {}));
     };
-    lead = raw::broadcast_shape(batch_of(*a), batch_of(right));
+    return raw::broadcast_shape(batch_of(a), batch_of(right));
   } catch (const ShapeError&) {
     throw ShapeError(message("the batches cannot be broadcast together", operands, "dimensions before the last two"));
   }
+}
+
+namespace {
+
+/// Calls f with matrices a and b whose batches were broadcast together; vector: b holds vectors.
+template <class F> Tensor on_batches(const In& a, const In& b, bool vector, const F& f) {
+  const Operand operands[] = {{"a", *a}, {"b", *b}};
+  const Shape lead = common_batch(operands, vector);
+  const Tensor right = vector ? b->unsqueeze(-1) : *b;
   const auto with = [&](const Tensor& t) {
     Shape shape = lead;
     shape.push_back(rows(t));

@@ -98,6 +98,7 @@ Tensor cholesky_solve(const In& b_, const In& l_, bool upper) {
   check(op, true);
   if (b.dim() < 2)
     throw ShapeError(message("b must be a matrix or a batch of them", op, "a vector: b.unsqueeze(-1), [N, 1]"));
+  (void)common_batch(op, false);  // for errors that name l and b
   const Tensor lower = upper ? l.mT() : l;
   return solve_triangular(lower.mT(), solve_triangular(lower, b, false), true);
 }

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 #include <minnow/ops/detail/operation.h>
-#include <minnow/ops/detail/scan.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
@@ -49,9 +48,8 @@ Ordered running_extreme(const char* name, ScanOp op, const In& x, int dim) {
   return {y, indices};
 }
 
-}  // namespace
-
-Tensor detail::shifted(const Tensor& t, int dim, bool ahead, double fill) {
+/// t moved by one along dim: element i is t[i + 1] if `ahead`, else t[i - 1]; `fill` where there is none.
+Tensor shifted(const Tensor& t, int dim, bool ahead, double fill) {
   if (t.dim() == 0) return full_like(t, fill);
   if (t.numel() == 0) return t;
   const Tensor end = full_like(t.detach().narrow(dim, 0, 1), fill),
@@ -59,7 +57,8 @@ Tensor detail::shifted(const Tensor& t, int dim, bool ahead, double fill) {
   return ahead ? cat({rest, end}, dim) : cat({end, rest}, dim);
 }
 
-Tensor detail::recurrence(const Tensor& x, const Tensor& factor, int dim, bool reverse) {
+/// y[i] = x[i] + factor[i] y[i - 1] along dim, or with y[i + 1] if `reverse`.
+Tensor recurrence(const Tensor& x, const Tensor& factor, int dim, bool reverse) {
   Tensor y = scan(ScanOp::recurrence, x, factor, {}, dim, reverse);
   if (!records(x, factor)) return y;
   Saved output = Saved::output(y);
@@ -70,6 +69,8 @@ Tensor detail::recurrence(const Tensor& x, const Tensor& factor, int dim, bool r
         return {dx, needs[1] ? mul(dx, shifted(y(), dim, reverse, 0)) : Tensor()};
       });
 }
+
+}  // namespace
 
 Tensor cumprod(const In& x_, int dim) {
   const Operation op("cumprod", x_.where, {kKept, kWide}, {{"self", *x_}});

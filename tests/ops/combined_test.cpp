@@ -292,6 +292,24 @@ TEST_P(Combined, RefusesWhatDoesNotFit) {
   expect_close(of_dependent_columns, tensor({0.5, 0.5}, float32), "lstsq of rank 1", {1e-5, 1e-5});
 }
 
+TEST_P(Combined, QuantilesOfATensorHaveExactPlaces) {
+  const Tensor x = arange(101, {float32, device()});
+  EXPECT_EQ(quantile(x, tensor(0.29F).to(device()), {}, false, Quantile::lower).item(), 28);  // 28.999999
+}
+
+TEST_P(Combined, QuantilesThatNeedNoNeighbourAreExact) {
+  const Tensor x = tensor({-INFINITY, 1.0, 2.0, INFINITY}, float32).to(device());
+  const Tensor ends = tensor({0.0, 1.0}, float32).to(device());
+  const std::vector<float> infinities{-INFINITY, INFINITY};
+  for (const Quantile way :
+       {Quantile::linear, Quantile::lower, Quantile::higher, Quantile::midpoint, Quantile::nearest})
+    EXPECT_EQ(quantile(x, ends, 0, false, way).to_vector<float>(), infinities);
+  const Tensor between = tensor({0.1, 0.9}, float32).to(device());
+  EXPECT_EQ(quantile(x, between, 0, false, Quantile::nearest).to_vector<float>(), infinities);
+  EXPECT_EQ(quantile(x, between, 0, false, Quantile::lower).to_vector<float>(), (std::vector<float>{-INFINITY, 2}));
+  EXPECT_EQ(quantile(x, between, 0, false, Quantile::higher).to_vector<float>(), (std::vector<float>{1, INFINITY}));
+}
+
 TEST(SlogDet, BackwardOfASingularMatrixIsNotFinite) {
   const Tensor a = tensor({{1.0, 2.0}, {2.0, 4.0}}).requires_grad_();
   linalg::slogdet(a).logabsdet.backward();  // PyTorch: infinities

@@ -11,9 +11,11 @@
 #include <minnow/ops/products/matmul.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/runtime/captured_step.h>
 
 #include "op_cases.h"
+#include "thrown.h"
 
 namespace minnow::test {
 namespace {
@@ -221,6 +223,18 @@ TEST(Linalg, LogdetOfMatricesWithoutOne) {
   const auto y = linalg::logdet(a).to_vector<float>();
   EXPECT_TRUE(std::isnan(y[0]) && std::isinf(y[1]) && y[1] < 0);
   EXPECT_FLOAT_EQ(y[2], std::log(2.0F));
+}
+
+TEST(Linalg, ErrorsOfCholeskySystemsNameTheirOperands) {
+  const Tensor l = eye(3), b = ones({3, 2});
+  const auto refused = [](const Tensor& right, const Tensor& factor) {
+    return error_of<ShapeError>([&] { (void)linalg::cholesky_solve(right, factor); });
+  };
+  expect_contains(refused(b, ones({2, 3})), "l must be square");
+  expect_contains(refused(b, ones({3})), "l must be a matrix");
+  expect_contains(refused(ones({2, 2}), l), "b must have the 3 rows of l");
+  expect_contains(refused(ones({2, 3, 2}), l.expand({5, 3, 3})), "l  float32[5, 3, 3]");
+  expect_contains(error_of<ShapeError>([&] { (void)linalg::cholesky_inverse(ones({2, 3})); }), "l must be square");
 }
 
 TEST(Linalg, LeavesItsInputsAlone) {

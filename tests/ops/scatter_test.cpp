@@ -181,5 +181,12 @@ TEST_P(Scattering, OfManySourcesIsInTheirOrder) {
   EXPECT_TRUE(equal(product.cpu(), 1 - 2 * remainder(negative, 2)));
 }
 
+TEST_P(Scattering, GradientsOfProductsStayWithinAnElement) {
+  const Tensor index = tensor({0, 0, 1, 2}).to(device());
+  const Tensor x = tensor({2.0, 3.0, INFINITY, 5.0}, float32).to(device()).requires_grad_();
+  scatter_reduce(ones({3}, {float32, device()}), 0, index, x, Scatter::prod).sum().backward();
+  EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{3, 2, 1, 1}));
+}
+
 }  // namespace
 }  // namespace minnow::test

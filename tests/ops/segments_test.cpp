@@ -1,4 +1,6 @@
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
@@ -72,6 +74,28 @@ TEST_P(Segments, WithoutElementsHaveTheNeutralValue) {
   EXPECT_EQ(segment_reduce(x, Scatter::amax, lengths).to_vector<float>()[0], -INFINITY);
   EXPECT_EQ(segment_reduce(x, Scatter::amin, lengths).to_vector<float>()[0], INFINITY);
   EXPECT_EQ(segment_reduce(x, Scatter::prod, lengths).to_vector<float>()[0], 1);
+}
+
+TEST_P(Segments, OfInfinitiesKeepTheirGradient) {
+  for (const Scatter reduce : {Scatter::amax, Scatter::amin}) {
+    const double worst = reduce == Scatter::amax ? -INFINITY : INFINITY;
+    const Tensor x = tensor({worst, worst, 1.0}, float32).to(device()).requires_grad_();
+    segment_reduce(x, reduce, tensor({2, 0, 1}, device())).sum().backward();
+    EXPECT_EQ(x.grad().to_vector<float>(), (std::vector<float>{0.5, 0.5, 1}));
+    const Tensor source = x.detach().requires_grad_(), index = tensor({0, 0, 1}).to(device());
+    const Tensor base = zeros({3}, {float32, device()}).requires_grad_();
+    scatter_reduce(base, 0, index, source, reduce, false).sum().backward();
+    EXPECT_EQ(source.grad().to_vector<float>(), (std::vector<float>{0.5, 0.5, 1}));
+    EXPECT_EQ(base.grad().to_vector<float>(), (std::vector<float>{0, 0, 1}));
+  }
+}
+
+TEST_P(Segments, RefuseNumbersThatOverflow) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const Tensor x = ones({3}, {float32, device()});
+  EXPECT_THROW((void)segment_reduce(x, Scatter::sum, tensor({most, most, std::int64_t{5}}, device())), ValueError);
+  EXPECT_THROW((void)scatter_softmax(x, tensor({std::int64_t{0}, most, std::int64_t{1}}, device())), IndexError);
+  EXPECT_THROW((void)scatter_softmax(x, tensor({-7, -7, -7}, device())), IndexError);
 }
 
 TEST_P(Segments, RefuseWhatDoesNotFit) {

@@ -20,6 +20,7 @@
 
 #include "devices.h"
 #include "op_cases.h"
+#include "thrown.h"
 
 // Arguments that PyTorch's functions have beside the usual ones.
 namespace minnow::test {
@@ -172,6 +173,18 @@ TEST_P(TorchForms, IndicesMayBeInt32) {
   EXPECT_THROW(finish([&] { (void)gather(x, 1, narrow + 3); }), IndexError);
 }
 
+TEST_P(TorchForms, BilinearBroadcastsNothing) {
+  const Tensor a = ones({2, 4}, device()), b = ones({2, 5}, device()), weight = ones({3, 4, 5}, device());
+  const auto refused = [&](const Tensor& left, const Tensor& right, const Tensor& bias) {
+    return error_of<ShapeError>([&] { (void)bilinear(left, right, weight, bias); });
+  };
+  for (const std::string& text :
+       {refused(a.narrow(0, 0, 1), b, {}), refused(a(0), b, {}), refused(a, b.unsqueeze(0), {})})
+    expect_contains(text, "a and b have different leading sizes");
+  for (const Tensor& bias : {ones({1}, device()), ones({2, 3}, device())})
+    expect_contains(refused(a, b, bias), "bias must be [3]");
+}
+
 TEST_P(TorchForms, MaxPoolsOfIntegers) {
   const Tensor x = tensor({{3, -1, 9, 0}, {-7, 2, 4, 4}}).reshape({1, 1, 2, 4}).to(device());
   for (const DType dtype : {int64, int32, int16, int8}) {
@@ -185,6 +198,14 @@ TEST_P(TorchForms, MaxPoolsOfIntegers) {
   EXPECT_EQ(max_pool3d(bytes.reshape({1, 1, 2, 2}), {1, 1, 2}).to_vector<std::int64_t>(),
             (std::vector<std::int64_t>{250, 255}));
   EXPECT_THROW((void)max_pool2d(x.to(bool_), 2), DTypeError);
+}
+
+TEST_P(TorchForms, TruncatedQuotientsOfNumbersAndIntegers) {
+  const Tensor a = tensor({7.5, -7.5}).to(device()), whole = tensor({7, -7}).to(device());
+  EXPECT_EQ(div(a, 2, Rounding::trunc).to_vector<double>(), (std::vector<double>{3, -3}));
+  EXPECT_EQ(div(whole, 2.5, Rounding::trunc).to_vector<double>(), (std::vector<double>{2, -2}));
+  EXPECT_EQ(div(5, a, Rounding::trunc).to_vector<double>(), (std::vector<double>{0, 0}));
+  EXPECT_EQ(div(whole, 2, Rounding::trunc).to_vector<std::int64_t>(), (std::vector<std::int64_t>{3, -3}));
 }
 
 TEST_P(TorchForms, FractionalPoolsAreDrawn) {
