@@ -301,7 +301,7 @@ Table read_table(const std::string& path, const CsvOptions& options, SourceLocat
                       path, c + 1, names[c], *other),
           where);
   }
-  return Table(std::move(names), std::move(columns), count);
+  return Table(std::move(names), std::move(columns), count, where);
 }
 
 }  // namespace

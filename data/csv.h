@@ -95,8 +95,11 @@ class Table {
 
     bool is_missing(std::int64_t row) const;
   };
-  /// ValueError unless there is one name for each column.
-  Table(std::vector<std::string> names, std::vector<Column> columns, std::int64_t rows);
+  /// Takes columns of [rows] on the cpu: float64 or int64 numbers, int64 categories, times of either.  ValueError unless there
+  /// is one name for each column; for a column, with its name: DeviceError, ShapeError, DTypeError, and IndexError for a
+  /// category beyond its vocabulary.
+  Table(std::vector<std::string> names, std::vector<Column> columns, std::int64_t rows,
+        SourceLocation where = SourceLocation::current());
 
  private:
   const Column& find(const char* op, std::string_view name, SourceLocation where) const;

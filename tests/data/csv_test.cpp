@@ -289,6 +289,27 @@ TEST_F(Csv, MissingCellsAreFilledOrDropped) {
   EXPECT_TRUE(has(error_of<IndexError>([&] { (void)t.drop_missing({"none"}); }), "Table::drop_missing"));
 }
 
+TEST(TableOfColumns, TakesWholeColumnsOnly) {
+  using Column = Table::Column;
+  const auto make = [](const Column& column, std::int64_t rows) { return Table({"a"}, {column}, rows); };
+  const Tensor six = arange(6, {.dtype = float64});
+  const Table strided = make({.values = six.view({3, 2}).select(1, 0)}, 3);
+  EXPECT_EQ(reals(strided.tensor({"a"})), (Reals{0, 2, 4}));
+  EXPECT_EQ(reals(strided.drop_missing().column("a")), (Reals{0, 2, 4}));
+  EXPECT_TRUE(make({.values = six}, 6).column("a").is_same(six)) << "not copied";
+  for (const Tensor& bad : {full({300}, 2.F), full({300}, 2, {.dtype = int32}), full({300}, 1, {.dtype = bool_})})
+    EXPECT_TRUE(has(error_of<DTypeError>([&] { make({.values = bad}, 300).drop_missing(); }), "column 'a'"));
+  EXPECT_THROW(make({.values = six, .category = true}, 6), DTypeError);
+  EXPECT_THROW(make({.values = six, .time = true}, 7), ShapeError);
+  EXPECT_TRUE(has(error_of<ShapeError>([&] { make({.values = six.reshape({2, 3})}, 2); }), "column 'a'"));
+  EXPECT_THROW(make({}, 0), ValueError);
+  EXPECT_THROW(make({.values = six.to("sim")}, 6), DeviceError);
+  const Tensor numbers = tensor({0, -1, 1}, {.dtype = int64});
+  EXPECT_EQ(make({.values = numbers, .category = true, .vocabulary = {"x", "y"}}, 3).rows(), 3);
+  EXPECT_TRUE(has(error_of<IndexError>([&] { make({.values = numbers, .category = true, .vocabulary = {"x"}}, 3); }),
+                  "column 'a' has category 1"));
+}
+
 TEST_F(Csv, PrintsItsFirstAndLastRows) {
   const Table t = table("day,x,naïve\n2024-01-01,0.5,ü\n2024-01-02T03:04:05,,abcdefghijklmnopqrstuvwxyz0123456789\n",
                         {.times = {"day"}});
