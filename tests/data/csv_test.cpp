@@ -265,6 +265,20 @@ TEST_F(Csv, TimesAreSecondsSince1970) {
     EXPECT_TRUE(has(refused(std::string("at\n2024-01-01\n") + bad + "\n", {.times = {"at"}}), bad)) << bad;
 }
 
+TEST_F(Csv, ATextThatIsNoTimeHasItsLine) {
+  EXPECT_TRUE(has(refused("x,at\n1,2024-01-01\n\n\"2\n3\",2024-01-02\n4,noon\n5,noon\n", {.times = {"at"}}),
+                  "line 6, column 2 'at': found 'noon'"));
+}
+
+TEST_F(Csv, AColumnHasOneKind) {
+  const std::string path = file("at,x\n2024,1\n");
+  const auto both = [&](const CsvOptions& options) { return error_of<ValueError>([&] { read_csv(path, options); }); };
+  EXPECT_TRUE(has(both({.numbers = {"at"}, .times = {"at"}}), ".numbers and .times both name 'at'"));
+  EXPECT_TRUE(has(both({.categories = {"x", "at"}, .times = {"at"}}), ".times and .categories both name 'at'"));
+  EXPECT_TRUE(has(both({.numbers = {"x"}, .categories = {"x"}}), ".numbers and .categories both name 'x'"));
+  EXPECT_EQ(read_csv(path, {.numbers = {"x", "x"}}).rows(), 1);
+}
+
 TEST_F(Csv, MissingCellsAreFilledOrDropped) {
   const Table t = table("day,n,kind\n,1,\n2024-01-01,,b\n,3,\n2024-01-03,4,a\n", {.times = {"day"}});
   EXPECT_EQ(t.column("day").dtype(), float64);
