@@ -136,8 +136,23 @@ Tensor with_row(const Tensor& x, const Tensor& row) {
   return cat({x, row.flatten().expand(one)}, -2);
 }
 
+/// ShapeError unless a mask is broadcast with queries and keys; undefined and 0-dimensional ones are.
+void check_mask(const Tensor& mask, const Tensor& queries, const Tensor& keys) {
+  if (!mask.defined()) return;
+  const auto fits = [&](int dim, std::int64_t size) {
+    return mask.dim() < -dim || mask.size(dim) == 1 || mask.size(dim) == size;
+  };
+  const std::int64_t rows = queries.size(-2), columns = keys.size(-2);
+  if (!fits(-1, columns) || !fits(-2, rows))
+    throw ShapeError(message(
+        fmt::format("MultiheadAttention: attn_mask must end with [{}, {}], or 1 in place of these", rows, columns),
+        {{"query", queries}, {"key", keys}, {"attn_mask", mask}},
+        "it has an element for each query and key that is given"));
+}
+
 /// A mask for `keys` keys with elements for `more`, which take part.
-Tensor with_more_keys(const Tensor& mask, std::int64_t keys, int more) {
+Tensor with_more_keys(const Tensor& given, std::int64_t keys, int more) {
+  const Tensor mask = given.dim() == 0 ? given.unsqueeze(0) : given;
   Shape all = mask.shape(), added = mask.shape();
   all[-1] = keys;
   added[-1] = more;
@@ -209,6 +224,7 @@ Tensor MultiheadAttention::forward(const Tensor& query, const Tensor& key, const
   }
   const int more = (options_.add_bias_kv ? 1 : 0) + (options_.add_zero_attn ? 1 : 0);
   const bool needs_mask = options_.is_causal && (mask.defined() || more > 0);
+  if (needs_mask || more > 0) check_mask(mask, query, key);
   Tensor taken = needs_mask ? both(mask, causal_mask(q.size(-2), k.size(-2), q.device())) : mask;
   if (more > 0 && taken.defined()) taken = with_more_keys(taken, k.size(-2), more);
   if (options_.add_bias_kv) k = with_row(k, bias_k), v = with_row(v, bias_v);

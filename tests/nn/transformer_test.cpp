@@ -154,6 +154,30 @@ TEST(Transformer, ErrorsNameTheOperationAndTheLineOfTheUser) {
   });
 }
 
+TEST(Transformer, MasksBesideAddedKeys) {
+  const Tensor x = randn({2, 4, 8}), k = randn({2, 3, 8});
+  for (const bool bias : {false, true}) {
+    const nn::MultiheadAttention more(8, 2, {.add_bias_kv = bias, .add_zero_attn = true});
+    EXPECT_TRUE(more(x, k, k, tensor(true)).detach().allclose(more(x, k, k).detach()));
+    EXPECT_TRUE(more(x, k, k, tensor(0.5F)).detach().allclose(more(x, k, k, full({4, 3}, 0.5)).detach()));
+    const Tensor row = tensor({true, false, true});
+    EXPECT_TRUE(more(x, k, k, row).detach().allclose(more(x, k, k, row.expand({4, 3})).detach()));
+    expect_errors({
+        Misuse{"ShapeError", "MultiheadAttention", "attn_mask must end with [4, 3]",
+               [=] {
+                 more(x, k, k, ones({4, 5}, bool_));
+               }},
+        Misuse{"ShapeError", "MultiheadAttention", "attn_mask",
+               [=] {
+                 more(x, k, k, ones({2, 1, 3, 3}, bool_));
+               }},
+    });
+  }
+  const nn::MultiheadAttention causal(8, 2, {.is_causal = true});
+  EXPECT_TRUE(causal(x, tensor(true)).detach().allclose(causal(x).detach()));
+  expect_errors({Misuse{"ShapeError", "MultiheadAttention", "attn_mask", [=] { causal(x, ones({5}, bool_)); }}});
+}
+
 TEST(Transformer, TakesMasksInBraces) {
   nn::Transformer net(8, 2, {.num_encoder_layers = 1, .num_decoder_layers = 1, .dim_feedforward = 4});
   net.eval();
