@@ -66,8 +66,7 @@ class Table {
   std::int64_t missing(std::string_view name, SourceLocation where = SourceLocation::current()) const;
 
   /// [rows, columns.size()]: these columns side by side, categories as their numbers.  ValueError for a value that an
-  /// integer dtype cannot hold, and for bool.  Times of our years are rounded to 128 seconds in float32: take float64 or
-  /// int64.
+  /// integer dtype cannot hold, and for bool.  Float32 rounds times of our years to 128 seconds: take float64 or int64.
   Tensor tensor(const std::vector<std::string>& columns, const TableTensorOptions& options = {},
                 SourceLocation where = SourceLocation::current()) const;
   /// Samples {features float32 [k], target []}, for a DataLoader.  ValueError, with column and row, for a missing
@@ -96,9 +95,9 @@ class Table {
 
     bool is_missing(std::int64_t row) const;
   };
-  /// Takes columns of [rows] on the cpu: float64 or int64 numbers, int64 categories, times of either.  ValueError unless
-  /// there is one name for each column; for a column, with its name: DeviceError, ShapeError, DTypeError, and IndexError
-  /// for a category beyond its vocabulary.
+  /// Takes columns of [rows] on the cpu: float64 or int64 numbers, int64 categories, times of either.  ValueError
+  /// unless there is one name for each column; of a column, with its name: DeviceError, ShapeError, DTypeError, and
+  /// IndexError for a category beyond its vocabulary.
   Table(std::vector<std::string> names, std::vector<Column> columns, std::int64_t rows,
         SourceLocation where = SourceLocation::current());
 
