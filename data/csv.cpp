@@ -277,13 +277,24 @@ Table read_table(const std::string& path, const CsvOptions& options, SourceLocat
                     option, name, path, list_of(names)),
         where);
   };
-  for (const std::string& name : options.numbers) must_be_number[index_of("numbers", name)] = true;
+  std::vector<const char*> taken(names.size());  // by which option
+  const auto take = [&](const char* option, const std::string& name) {
+    const std::size_t c = index_of(option, name);
+    if (taken[c] && std::strcmp(taken[c], option) != 0)
+      throw ValueError(fmt::format("read_csv: .{} and .{} both name '{}'\na column has numbers, categories or times",
+                                   taken[c], option, name),
+                       where);
+    taken[c] = option;
+    return c;
+  };
+  for (const std::string& name : options.numbers) must_be_number[take("numbers", name)] = true;
   std::vector<bool> is_time(names.size());
   for (const std::string& name : options.times) {
-    is_time[index_of("times", name)] = true;
-    syntax.kinds[index_of("times", name)] = CsvKind::text;
+    const std::size_t c = take("times", name);
+    is_time[c] = true;
+    syntax.kinds[c] = CsvKind::text;
   }
-  for (const std::string& name : options.categories) syntax.kinds[index_of("categories", name)] = CsvKind::text;
+  for (const std::string& name : options.categories) syntax.kinds[take("categories", name)] = CsvKind::text;
 
   const std::vector<CsvPart> parts = parse_all(rows, text.end(), syntax, place, must_be_number);
   std::size_t cells = 0;
@@ -293,15 +304,17 @@ Table read_table(const std::string& path, const CsvOptions& options, SourceLocat
   for (std::size_t c = 0; c < names.size(); ++c) {
     columns[c] = join(parts, c, count, where);
     if (!is_time[c]) continue;
-    if (const std::string* other = detail::make_times(columns[c], where))
-      throw FormatError(
-          fmt::format("read_csv: '{}', column {} '{}': found '{}'\n  expected  a date or a date and a time, "
-                      "2024-05-31 or 2024-05-31T23:59:59\n.times names this column: correct the file, or "
-                      "add the text to .missing",
-                      path, c + 1, names[c], *other),
-          where);
+    if (const std::string* other = detail::make_times(columns[c], where)) {
+      const char* line = rows;
+      for (const char* next = rows; next < text.end(); line = next) {
+        const std::vector<std::string> fields = detail::parse_csv_line(next, text.end(), syntax, fault);
+        if (c < fields.size() && fields[c] == *other) break;
+      }
+      place.refuse({line, c, "'" + *other + "'", "a date or a date and a time, 2024-05-31 or 2024-05-31T23:59:59"},
+                   ".times names this column: correct the file, or add the text to .missing");
+    }
   }
-  return Table(std::move(names), std::move(columns), count);
+  return Table(std::move(names), std::move(columns), count, where);
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ class Table {
   std::int64_t missing(std::string_view name, SourceLocation where = SourceLocation::current()) const;
 
   /// [rows, columns.size()]: these columns side by side, categories as their numbers.  ValueError for a value that an
-  /// integer dtype cannot hold, and for bool.
+  /// integer dtype cannot hold, and for bool.  Float32 rounds times of our years to 128 seconds: take float64 or int64.
   Tensor tensor(const std::vector<std::string>& columns, const TableTensorOptions& options = {},
                 SourceLocation where = SourceLocation::current()) const;
   /// Samples {features float32 [k], target []}, for a DataLoader.  ValueError, with column and row, for a missing
@@ -95,8 +95,11 @@ class Table {
 
     bool is_missing(std::int64_t row) const;
   };
-  /// ValueError unless there is one name for each column.
-  Table(std::vector<std::string> names, std::vector<Column> columns, std::int64_t rows);
+  /// Takes columns of [rows] on the cpu: float64 or int64 numbers, int64 categories, times of either.  ValueError
+  /// unless there is one name for each column; of a column, with its name: DeviceError, ShapeError, DTypeError, and
+  /// IndexError for a category beyond its vocabulary.
+  Table(std::vector<std::string> names, std::vector<Column> columns, std::int64_t rows,
+        SourceLocation where = SourceLocation::current());
 
  private:
   const Column& find(const char* op, std::string_view name, SourceLocation where) const;
@@ -117,8 +120,8 @@ std::ostream& operator<<(std::ostream& out, const Table& table);
 ///
 /// IoError; FormatError, with the file, line and column, for a line with another number of fields, an open quote, text
 /// after a closing quote or a quote within an unquoted field, zero bytes, a lone carriage return, names and categories
-/// that are not UTF-8, names that come twice, and what `numbers` and `times` say; ValueError for options that name no column;
-/// OutOfMemoryError.
+/// that are not UTF-8, names that come twice, and what `numbers` and `times` say; ValueError for options that name no column,
+/// and for two of numbers, categories and times that name the same; OutOfMemoryError.
 Table read_csv(const std::string& path, const CsvOptions& options = {},
                SourceLocation where = SourceLocation::current());
 

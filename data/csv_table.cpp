@@ -14,12 +14,46 @@ namespace minnow::data {
 
 using detail::list_of;
 
-Table::Table(std::vector<std::string> names, std::vector<Column> columns, std::int64_t rows)
+namespace {
+
+/// Throws for values that a column of [rows] cannot have: the functions below read them as they lie in memory.
+void check_column(const std::string& name, const Table::Column& column, std::int64_t rows, SourceLocation where) {
+  const auto text = [&](const char* fault, const std::string& hint) {
+    return fmt::format("Table: the values of column '{}' {}\n  values  {}\n{}", name, fault, describe(column.values),
+                       hint);
+  };
+  const Tensor& values = column.values;
+  if (!values.defined()) throw ValueError(text("are undefined", "give a tensor for each column"), where);
+  if (!values.device().is_cpu()) throw DeviceError(text("must be on the cpu", "call .cpu()"), where);
+  if (values.shape() != Shape{rows})
+    throw ShapeError(text("must have one element for each row", fmt::format("their shape is [{}] here", rows)), where);
+  if (values.dtype() != DType::int64 && (column.category || values.dtype() != DType::float64))
+    throw DTypeError(column.category ? text("must be int64, the numbers of categories", "convert them: .to(int64)")
+                                     : text("must be float64 or int64", "convert them: .to(float64)"),
+                     where);
+}
+
+}  // namespace
+
+Table::Table(std::vector<std::string> names, std::vector<Column> columns, std::int64_t rows, SourceLocation where)
     : names_(std::move(names)), columns_(std::move(columns)), rows_(rows) {
   if (names_.size() != columns_.size())
     throw ValueError(
-        fmt::format("Table: {} names for {} columns\ngive one name for each column", names_.size(), columns_.size()));
-  for (std::size_t c = 0; c < names_.size(); ++c) places_.emplace(names_[c], c);
+        fmt::format("Table: {} names for {} columns\ngive one name for each column", names_.size(), columns_.size()),
+        where);
+  for (std::size_t c = 0; c < names_.size(); ++c) {
+    Column& column = columns_[c];
+    check_column(names_[c], column, rows, where);
+    column.values = column.values.contiguous(MemoryFormat::contiguous, where);
+    if (column.category && rows > 0) {
+      const auto* numbers = column.values.data<std::int64_t>();
+      if (const std::int64_t most = *std::max_element(numbers, numbers + rows); most >= std::ssize(column.vocabulary))
+        throw IndexError(fmt::format("Table: column '{}' has category {} of a vocabulary of {}\ngive a text for each",
+                                     names_[c], most, column.vocabulary.size()),
+                         where);
+    }
+    places_.emplace(names_[c], c);
+  }
 }
 
 const Table::Column& Table::find(const char* op, std::string_view name, SourceLocation where) const {

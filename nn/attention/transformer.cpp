@@ -1,6 +1,9 @@
 #include <minnow/nn/attention/transformer.h>
 
+#include <array>
+#include <cstring>
 #include <fmt/format.h>
+#include <string>
 #include <utility>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/nn/module/clone.h>
@@ -83,10 +86,12 @@ Tensor both(const Tensor& a, const Tensor& b) {
 /// A mask of positions, for x's attention.
 Tensor of_keys(const char* name, const Tensor& padding, const Tensor& x) {
   if (!padding.defined()) return padding;
+  std::string of_pairs = name;
+  of_pairs.erase(of_pairs.find("key_padding_"), std::strlen("key_padding_"));
   if (padding.dim() != x.dim() - 1)
-    throw ShapeError(message(
-        fmt::format("{} must be {}", name, x.dim() == 3 ? "[batch, length]" : "[length]"), {{"x", x}, {name, padding}},
-        "one element for each position; masks of pairs of positions are tgt_mask and memory_mask"));
+    throw ShapeError(message(fmt::format("{} must be {}", name, x.dim() == 3 ? "[batch, length]" : "[length]"),
+                             {{"x", x}, {name, padding}},
+                             "one element for each position; " + of_pairs + " is the mask of pairs of positions"));
   return x.dim() == 3 ? padding(all, newaxis, newaxis) : padding;
 }
 
@@ -108,6 +113,22 @@ std::pair<Tensor, Tensor> joined(const TransformerDecoderMasks& masks, const Ten
           both(masks.memory_mask, of_keys("memory_key_padding_mask", masks.memory_key_padding_mask, x))};
 }
 
+/// The same for src, tgt and the encoder's results.
+std::array<Tensor, 3> joined(const TransformerMasks& masks, const Tensor& src, const Tensor& tgt,
+                             SourceLocation where) {
+  const Operation op("Transformer", where, {{"src", src}, {"tgt", tgt}});
+  if (src.dim() != tgt.dim() || (src.dim() == 3 && src.size(0) != tgt.size(0)))
+    throw ShapeError(message("the batches differ", op, "src: [N, S, d_model]  tgt: [N, L, d_model]"));
+  auto [of_tgt, of_memory] = joined({.tgt_mask = masks.tgt_mask,
+                                     .memory_mask = masks.memory_mask,
+                                     .tgt_key_padding_mask = masks.tgt_key_padding_mask,
+                                     .memory_key_padding_mask = masks.memory_key_padding_mask,
+                                     .tgt_is_causal = masks.tgt_is_causal},
+                                    tgt);
+  return {of_itself({masks.src_mask, "src_key_padding_mask", masks.src_key_padding_mask, masks.src_is_causal}, src),
+          of_tgt, of_memory};
+}
+
 /// x: [..., L, E] with one row more.
 Tensor with_row(const Tensor& x, const Tensor& row) {
   Shape one = x.shape();
@@ -115,8 +136,23 @@ Tensor with_row(const Tensor& x, const Tensor& row) {
   return cat({x, row.flatten().expand(one)}, -2);
 }
 
+/// ShapeError unless a mask is broadcast with queries and keys; undefined and 0-dimensional ones are.
+void check_mask(const Tensor& mask, const Tensor& queries, const Tensor& keys) {
+  if (!mask.defined()) return;
+  const auto fits = [&](int dim, std::int64_t size) {
+    return mask.dim() < -dim || mask.size(dim) == 1 || mask.size(dim) == size;
+  };
+  const std::int64_t rows = queries.size(-2), columns = keys.size(-2);
+  if (!fits(-1, columns) || !fits(-2, rows))
+    throw ShapeError(message(
+        fmt::format("MultiheadAttention: attn_mask must end with [{}, {}], or 1 in place of these", rows, columns),
+        {{"query", queries}, {"key", keys}, {"attn_mask", mask}},
+        "it has an element for each query and key that is given"));
+}
+
 /// A mask for `keys` keys with elements for `more`, which take part.
-Tensor with_more_keys(const Tensor& mask, std::int64_t keys, int more) {
+Tensor with_more_keys(const Tensor& given, std::int64_t keys, int more) {
+  const Tensor mask = given.dim() == 0 ? given.unsqueeze(0) : given;
   Shape all = mask.shape(), added = mask.shape();
   all[-1] = keys;
   added[-1] = more;
@@ -167,12 +203,13 @@ Tensor MultiheadAttention::forward(const Tensor& query, const Tensor& key, const
 
 Tensor MultiheadAttention::forward(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask) {
   const CallSite site = called();
-  const minnow::detail::BoundOperands op(site,
-                                         {{"query", query}, {"key", key}, {"value", value}, {"mask", mask, kOptional}});
   for (const Tensor* t : {&query, &key, &value})
-    if (t->dim() < 2 || t->dim() > 3 || t->size(-1) != embed_dim_)
-      throw ShapeError(message(fmt::format("MultiheadAttention: the input must be [N, L, {0}] or [L, {0}]", embed_dim_),
-                               op, "the batch is dimension 0"));
+    if (!t->defined() || t->dim() < 2 || t->dim() > 3 || t->size(-1) != embed_dim_) {
+      const Operation op("MultiheadAttention", detail::Call::line(),
+                         {{"query", query}, {"key", key}, {"value", value}});
+      throw ShapeError(message(fmt::format("the input must be [N, L, {0}] or [L, {0}]", embed_dim_), op,
+                               "the batch is dimension 0"));
+    }
   Tensor q, k, v;
   if (query.is_same(key) && key.is_same(value)) {
     const Tensor all = linear(query, in_proj_weight, in_proj_bias);
@@ -187,6 +224,7 @@ Tensor MultiheadAttention::forward(const Tensor& query, const Tensor& key, const
   }
   const int more = (options_.add_bias_kv ? 1 : 0) + (options_.add_zero_attn ? 1 : 0);
   const bool needs_mask = options_.is_causal && (mask.defined() || more > 0);
+  if (needs_mask || more > 0) check_mask(mask, query, key);
   Tensor taken = needs_mask ? both(mask, causal_mask(q.size(-2), k.size(-2), q.device())) : mask;
   if (more > 0 && taken.defined()) taken = with_more_keys(taken, k.size(-2), more);
   if (options_.add_bias_kv) k = with_row(k, bias_k), v = with_row(v, bias_v);
@@ -224,6 +262,7 @@ Tensor TransformerEncoderLayer::feed_forward(const Tensor& x) {
 
 Tensor TransformerEncoderLayer::forward(const Tensor& x) { return forward(x, {}); }
 Tensor TransformerEncoderLayer::forward(const Tensor& x, const Tensor& mask) {
+  const CallSite site = called();
   const auto attention = [&](const Tensor& t) { return dropout(mask.defined() ? self_attn(t, mask) : self_attn(t)); };
   if (options_.norm_first) {
     const Tensor y = x + attention(norm1(x));
@@ -265,6 +304,7 @@ Tensor TransformerDecoderLayer::forward(const Tensor& x, const Tensor& memory, c
 }
 Tensor TransformerDecoderLayer::forward(const Tensor& x, const Tensor& memory, const Tensor& tgt_mask,
                                         const Tensor& memory_mask) {
+  const CallSite site = called();
   const auto to_itself = [&](const Tensor& t) {
     return dropout(tgt_mask.defined() ? self_attn(t, tgt_mask) : self_attn(t));
   };
@@ -295,6 +335,7 @@ TransformerEncoder::TransformerEncoder(const TransformerEncoderLayer& layer, std
 
 Tensor TransformerEncoder::forward(const Tensor& x) { return forward(x, {}); }
 Tensor TransformerEncoder::forward(const Tensor& x, const Tensor& mask) {
+  const CallSite site = called();
   Tensor y = x;
   for (Module& layer : layers) y = mask.defined() ? layer(y, mask) : layer(y);
   return norm ? (*norm)(y) : y;
@@ -321,6 +362,7 @@ Tensor TransformerDecoder::forward(const Tensor& x, const Tensor& memory, const 
 }
 Tensor TransformerDecoder::forward(const Tensor& x, const Tensor& memory, const Tensor& tgt_mask,
                                    const Tensor& memory_mask) {
+  const CallSite site = called();
   Tensor y = x;
   for (Module& layer : layers)
     y = tgt_mask.defined() || memory_mask.defined() ? layer(y, memory, tgt_mask, memory_mask) : layer(y, memory);
@@ -339,18 +381,9 @@ Transformer::Transformer(std::int64_t d_model, std::int64_t nhead, TransformerOp
 }
 
 Tensor Transformer::forward(Tensor src, Tensor tgt, TransformerMasks masks) {
-  const minnow::detail::BoundOperands op(called(), {{"src", src}, {"tgt", tgt}});
-  if (src.dim() != tgt.dim() || (src.dim() == 3 && src.size(0) != tgt.size(0)))
-    throw ShapeError(message("Transformer: the batches differ", op, "src: [N, S, d_model]  tgt: [N, L, d_model]"));
-  const Tensor of_src =
-      of_itself({masks.src_mask, "src_key_padding_mask", masks.src_key_padding_mask, masks.src_is_causal}, src);
+  const auto [of_src, of_tgt, of_memory] = joined(masks, src, tgt, detail::Call::line());
+  const CallSite site = called();
   const Tensor memory = of_src.defined() ? encoder(src, of_src) : encoder(src);
-  const auto [of_tgt, of_memory] = joined({.tgt_mask = masks.tgt_mask,
-                                           .memory_mask = masks.memory_mask,
-                                           .tgt_key_padding_mask = masks.tgt_key_padding_mask,
-                                           .memory_key_padding_mask = masks.memory_key_padding_mask,
-                                           .tgt_is_causal = masks.tgt_is_causal},
-                                          tgt);
   return of_tgt.defined() || of_memory.defined() ? decoder(tgt, memory, of_tgt, of_memory) : decoder(tgt, memory);
 }
 

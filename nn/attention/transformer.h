@@ -199,9 +199,9 @@ class Transformer : public ModuleOf<Tensor(Tensor, Tensor, TransformerMasks)> {
   TransformerEncoder encoder;
   TransformerDecoder decoder;
 
-  using ModuleOf::operator();
-  Tensor operator()(Tensor src, Tensor tgt, SourceLocation where = SourceLocation::current()) const {
-    return ModuleOf::operator()(std::move(src), std::move(tgt), {}, where);
+  Tensor operator()(Tensor src, Tensor tgt, TransformerMasks masks = {},
+                    SourceLocation where = SourceLocation::current()) const {
+    return ModuleOf::operator()(std::move(src), std::move(tgt), std::move(masks), where);
   }
   Tensor forward(Tensor src, Tensor tgt, TransformerMasks masks) override;
   std::string describe() const override;

@@ -265,6 +265,20 @@ TEST_F(Csv, TimesAreSecondsSince1970) {
     EXPECT_TRUE(has(refused(std::string("at\n2024-01-01\n") + bad + "\n", {.times = {"at"}}), bad)) << bad;
 }
 
+TEST_F(Csv, ATextThatIsNoTimeHasItsLine) {
+  EXPECT_TRUE(has(refused("x,at\n1,2024-01-01\n\n\"2\n3\",2024-01-02\n4,noon\n5,noon\n", {.times = {"at"}}),
+                  "line 6, column 2 'at': found 'noon'"));
+}
+
+TEST_F(Csv, AColumnHasOneKind) {
+  const std::string path = file("at,x\n2024,1\n");
+  const auto both = [&](const CsvOptions& options) { return error_of<ValueError>([&] { read_csv(path, options); }); };
+  EXPECT_TRUE(has(both({.numbers = {"at"}, .times = {"at"}}), ".numbers and .times both name 'at'"));
+  EXPECT_TRUE(has(both({.categories = {"x", "at"}, .times = {"at"}}), ".times and .categories both name 'at'"));
+  EXPECT_TRUE(has(both({.numbers = {"x"}, .categories = {"x"}}), ".numbers and .categories both name 'x'"));
+  EXPECT_EQ(read_csv(path, {.numbers = {"x", "x"}}).rows(), 1);
+}
+
 TEST_F(Csv, MissingCellsAreFilledOrDropped) {
   const Table t = table("day,n,kind\n,1,\n2024-01-01,,b\n,3,\n2024-01-03,4,a\n", {.times = {"day"}});
   EXPECT_EQ(t.column("day").dtype(), float64);
@@ -287,6 +301,27 @@ TEST_F(Csv, MissingCellsAreFilledOrDropped) {
   EXPECT_EQ(t.drop_missing({"day", "n", "kind"}).dataset("kind").size(), 1);
   EXPECT_THROW((void)t.fill_forward({"none"}), IndexError);
   EXPECT_TRUE(has(error_of<IndexError>([&] { (void)t.drop_missing({"none"}); }), "Table::drop_missing"));
+}
+
+TEST(TableOfColumns, TakesWholeColumnsOnly) {
+  using Column = Table::Column;
+  const auto make = [](const Column& column, std::int64_t rows) { return Table({"a"}, {column}, rows); };
+  const Tensor six = arange(6, {.dtype = float64});
+  const Table strided = make({.values = six.view({3, 2}).select(1, 0)}, 3);
+  EXPECT_EQ(reals(strided.tensor({"a"})), (Reals{0, 2, 4}));
+  EXPECT_EQ(reals(strided.drop_missing().column("a")), (Reals{0, 2, 4}));
+  EXPECT_TRUE(make({.values = six}, 6).column("a").is_same(six)) << "not copied";
+  for (const Tensor& bad : {full({300}, 2.F), full({300}, 2, {.dtype = int32}), full({300}, 1, {.dtype = bool_})})
+    EXPECT_TRUE(has(error_of<DTypeError>([&] { make({.values = bad}, 300).drop_missing(); }), "column 'a'"));
+  EXPECT_THROW(make({.values = six, .category = true}, 6), DTypeError);
+  EXPECT_THROW(make({.values = six, .time = true}, 7), ShapeError);
+  EXPECT_TRUE(has(error_of<ShapeError>([&] { make({.values = six.reshape({2, 3})}, 2); }), "column 'a'"));
+  EXPECT_THROW(make({}, 0), ValueError);
+  EXPECT_THROW(make({.values = six.to("sim")}, 6), DeviceError);
+  const Tensor numbers = tensor({0, -1, 1}, {.dtype = int64});
+  EXPECT_EQ(make({.values = numbers, .category = true, .vocabulary = {"x", "y"}}, 3).rows(), 3);
+  EXPECT_TRUE(has(error_of<IndexError>([&] { make({.values = numbers, .category = true, .vocabulary = {"x"}}, 3); }),
+                  "column 'a' has category 1"));
 }
 
 TEST_F(Csv, PrintsItsFirstAndLastRows) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <support/devices.h>
 #include <minnow/minnow.h>
+#include "errors.h"
 #include "support/thrown.h"
 
 namespace minnow {
@@ -225,6 +226,31 @@ TEST(Layers, RefuseBadSizesAndDescribeThemselves) {
             "Conv2d(2, 4, kernel 3x5, stride 2, groups 2, no bias)");
   EXPECT_EQ(nn::LeakyReLU().describe(), "LeakyReLU(0.01)");
   EXPECT_EQ(nn::Hardtanh()(tensor({-3., 0.5, 4.})).to_vector<float>(), (std::vector<float>{-1, 0.5, 1}));
+}
+
+TEST(LinearCrossEntropy, RefusesWhatCannotWork) {
+  const Tensor x = ones({2, 4}), weight = ones({3, 4}), target = zeros({2}, int64);
+  const nn::LinearCrossEntropyLoss loss(4, 3);
+  test::expect_errors({
+      test::Misuse{"ValueError", "linear_cross_entropy", "'x' is undefined",
+                   [=] { (void)nn::linear_cross_entropy(Tensor(), weight, target); }},
+      test::Misuse{"ValueError", "linear_cross_entropy", "'linear_weight' is undefined",
+                   [=] { (void)nn::linear_cross_entropy(x, Tensor(), target); }},
+      test::Misuse{"ValueError", "linear_cross_entropy", "'target' is undefined", [=] { (void)loss(x, Tensor()); }},
+      test::Misuse{"ShapeError", "linear_cross_entropy", "x must be",
+                   [=] {
+                     (void)nn::linear_cross_entropy(ones({2, 3, 4}), weight, target);
+                   }},
+      test::Misuse{"ValueError", "LinearCrossEntropyLoss", "out_features [-1, -1]",
+                   [] {
+                     nn::LinearCrossEntropyLoss(4, 3, {.out_features = {-1, -1}});
+                   }},
+      test::Misuse{"ValueError", "LinearCrossEntropyLoss", "num_classes -3",
+                   [] { nn::LinearCrossEntropyLoss(4, -3, {.out_features = {-1}}); }},
+      test::Misuse{"ValueError", "LinearCrossEntropyLoss", "num_classes 0", [] { nn::LinearCrossEntropyLoss(4, 0); }},
+  });
+  EXPECT_THROW(nn::LinearCrossEntropyLoss(0, 3), ValueError);
+  EXPECT_NEAR(nn::linear_cross_entropy(ones({2, 0}), ones({3, 0}), target).item(), std::log(3.), 1e-6) << "no features";
 }
 
 }  // namespace

@@ -125,5 +125,65 @@ TEST(Transformer, RefusesWhatCannotWork) {
   });
 }
 
+TEST(Transformer, ErrorsNameTheOperationAndTheLineOfTheUser) {
+  nn::MultiheadAttention attention(8, 2);
+  nn::TransformerEncoderLayer layer(8, 2, {.dim_feedforward = 4});
+  nn::TransformerEncoder encoder(layer, 1);
+  nn::TransformerDecoderLayer decoder_layer(8, 2, {.dim_feedforward = 4});
+  nn::TransformerDecoder decoder(decoder_layer, 1);
+  nn::Transformer both(8, 2, {.num_encoder_layers = 1, .num_decoder_layers = 1, .dim_feedforward = 4});
+  const Tensor x = ones({2, 3, 8}), narrow = ones({2, 3, 4}), wrong = ones({7, 7}, bool_), row = ones({3}, bool_);
+  expect_errors({
+      Misuse{"ValueError", "MultiheadAttention", "'query' is undefined", [=] { attention(Tensor()); }},
+      Misuse{"ShapeError", "MultiheadAttention", "[N, L, 8]", [=] { encoder(narrow); }},
+      Misuse{"ShapeError", "scaled_dot_product_attention", "attn_mask", [=] { encoder(x, wrong); }},
+      Misuse{"ShapeError", "scaled_dot_product_attention", "attn_mask", [=] { layer(x, wrong); }},
+      Misuse{"ShapeError", "MultiheadAttention", "[N, L, 8]", [=] { decoder(x, narrow); }},
+      Misuse{"ShapeError", "scaled_dot_product_attention", "attn_mask", [=] { decoder_layer(x, x, wrong); }},
+      Misuse{"ShapeError", "TransformerDecoder", "tgt_mask is the mask of pairs",
+             [=] { decoder(x, x, {.tgt_key_padding_mask = row}); }},
+      Misuse{"ValueError", "Transformer", "'src' is undefined", [=] { both(Tensor(), x); }},
+      Misuse{"ShapeError", "Transformer", "the batches differ",
+             [=] {
+               both(x, ones({3, 3, 8}));
+             }},
+      Misuse{"ShapeError", "MultiheadAttention", "[N, L, 8]", [=] { both(narrow, x); }},
+      Misuse{"ShapeError", "scaled_dot_product_attention", "attn_mask", [=] { both(x, x, {.memory_mask = wrong}); }},
+      Misuse{"ShapeError", "Transformer", "src_mask is the mask of pairs",
+             [=] { both(x, x, {.src_key_padding_mask = row}); }},
+  });
+}
+
+TEST(Transformer, MasksBesideAddedKeys) {
+  const Tensor x = randn({2, 4, 8}), k = randn({2, 3, 8});
+  for (const bool bias : {false, true}) {
+    const nn::MultiheadAttention more(8, 2, {.add_bias_kv = bias, .add_zero_attn = true});
+    EXPECT_TRUE(more(x, k, k, tensor(true)).detach().allclose(more(x, k, k).detach()));
+    EXPECT_TRUE(more(x, k, k, tensor(0.5F)).detach().allclose(more(x, k, k, full({4, 3}, 0.5)).detach()));
+    const Tensor row = tensor({true, false, true});
+    EXPECT_TRUE(more(x, k, k, row).detach().allclose(more(x, k, k, row.expand({4, 3})).detach()));
+    expect_errors({
+        Misuse{"ShapeError", "MultiheadAttention", "attn_mask must end with [4, 3]",
+               [=] {
+                 more(x, k, k, ones({4, 5}, bool_));
+               }},
+        Misuse{"ShapeError", "MultiheadAttention", "attn_mask",
+               [=] {
+                 more(x, k, k, ones({2, 1, 3, 3}, bool_));
+               }},
+    });
+  }
+  const nn::MultiheadAttention causal(8, 2, {.is_causal = true});
+  EXPECT_TRUE(causal(x, tensor(true)).detach().allclose(causal(x).detach()));
+  expect_errors({Misuse{"ShapeError", "MultiheadAttention", "attn_mask", [=] { causal(x, ones({5}, bool_)); }}});
+}
+
+TEST(Transformer, TakesMasksInBraces) {
+  nn::Transformer net(8, 2, {.num_encoder_layers = 1, .num_decoder_layers = 1, .dim_feedforward = 4});
+  net.eval();
+  const Tensor x = randn({2, 3, 8});
+  EXPECT_TRUE(net(x, x, {}).detach().equal(net(x, x).detach()));
+}
+
 }  // namespace
 }  // namespace minnow
