@@ -131,6 +131,7 @@ std::string torch_name(const std::string& function) {
 const std::map<std::string, std::string> kComposedOnCuda = {{"affine_grid", "lower"},
                                                             {"cross_entropy", "float32"},
                                                             {"gaussian_nll_loss", "float32"},
+                                                            {"linear_cross_entropy", "float32"},
                                                             {"local_response_norm", "float32"},
                                                             {"lp_pool1d", "float32"},
                                                             {"lp_pool2d", "float32"},
