@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string_view>
+#include <type_traits>
 #include <minnow/tensor/kernels/binary.h>
 #include <minnow/tensor/kernels/list.h>
 #include <minnow/tensor/kernels/math.h>
@@ -29,7 +30,10 @@ struct Lerp : Ternary<Kind::kFloating> {
 /// a + p b c.
 struct Addcmul : Ternary<> {
   static constexpr std::string_view kName = "addcmul";
-  template <class T> MINNOW_HD static T value(T a, T b, T c, T p) { return a + p * b * c; }
+  template <class T> MINNOW_HD static T value(T a, T b, T c, T p) {
+    if constexpr (std::is_integral_v<T>) return Add::value(a, Mul::value(Mul::value(p, b), c));  // wraps around
+    else return a + p * b * c;
+  }
 };
 /// a + p b / c.
 struct Addcdiv : Ternary<Kind::kFloating> {
@@ -39,7 +43,10 @@ struct Addcdiv : Ternary<Kind::kFloating> {
 /// p a b c.
 struct Product : Ternary<> {
   static constexpr std::string_view kName = "mul";
-  template <class T> MINNOW_HD static T value(T a, T b, T c, T p) { return p * c * b * a; }
+  template <class T> MINNOW_HD static T value(T a, T b, T c, T p) {
+    if constexpr (std::is_integral_v<T>) return Mul::value(Mul::value(p, c), Mul::value(b, a));
+    else return p * c * b * a;
+  }
 };
 
 /// a where b > 0, else a c: the gradient a of Prelu, at b with weight c.
