@@ -10,6 +10,7 @@
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/shape/rearrange.h>
+#include <minnow/tensor/checked.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -107,7 +108,7 @@ Tensor as_images(const Tensor& x) {
 }
 /// Images pooled -> [N, C, D, OH * OW]; by channel [N, 1, D, OH * OW * C].
 Tensor as_depths(const Tensor& images, const Tensor& x) {
-  const std::int64_t pixels = images.size(2) * images.size(3);
+  const std::int64_t pixels = detail::wrapping_mul(images.size(2), images.size(3));  // without elements of any size
   if (by_channel(x)) return images.permute({0, 2, 3, 1}).reshape({x.size(0), 1, x.size(2), pixels * x.size(1)});
   return images.reshape({x.size(0), x.size(1), x.size(2), pixels});
 }

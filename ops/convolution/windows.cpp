@@ -6,6 +6,7 @@
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/shape/rearrange.h>
+#include <minnow/tensor/checked.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -21,7 +22,7 @@ Tensor view_of_windows(const Tensor& x, const Windowing& w) {
   Strides strides = x.strides();
   const std::int64_t stride = strides[w.dim];
   shape[w.dim] = (shape[w.dim] - w.span()) / w.step + 1;
-  strides[w.dim] = stride * w.step;
+  strides[w.dim] = wrapping_mul(stride, w.step);  // of a single window it does not count
   shape.push_back(w.size);
   strides.push_back(stride * w.dilation);
   return raw::alias(x, shape, strides, x.storage_offset());

@@ -189,12 +189,21 @@ SampleOperand SampleArguments::like(std::size_t at, const std::string& name) con
   return {{}, scalar(at, name, 0)};
 }
 
+namespace {
+
+/// The nearest int64: misused samples have integers up to 2^63.
+std::int64_t whole(double number) {
+  return number >= 0x1p63 ? std::numeric_limits<std::int64_t>::max() : static_cast<std::int64_t>(number);
+}
+
+}  // namespace
+
 Scalar SampleArguments::scalar(std::size_t at, const std::string& name, Scalar otherwise) const {
   const SampleValue& v = value(at, name);
   switch (v.kind) {
     case SampleValue::Kind::kNone: return otherwise;
     case SampleValue::Kind::kBool: return v.number != 0;
-    case SampleValue::Kind::kInteger: return static_cast<std::int64_t>(v.number);
+    case SampleValue::Kind::kInteger: return whole(v.number);
     case SampleValue::Kind::kNumber: return v.number;
     default: throw NoForm();
   }
@@ -225,7 +234,7 @@ std::vector<std::int64_t> SampleArguments::integers(std::size_t at, const std::s
   std::vector<std::int64_t> list;
   for (const SampleValue& item : v.items) {
     if (item.kind != SampleValue::Kind::kInteger && item.kind != SampleValue::Kind::kBool) throw NoForm();
-    list.push_back(static_cast<std::int64_t>(item.number));
+    list.push_back(whole(item.number));
   }
   return list;
 }
