@@ -8,6 +8,7 @@
 #include <minnow/ops/detail/windows.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/shape/rearrange.h>
+#include <minnow/tensor/checked.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
 
@@ -77,7 +78,7 @@ void check(const Tensor& x, const Tensor& w, const Tensor& b, const Geometry& g,
                 fmt::format("x: [N, C, {0}], or a single {3} [C, {0}]  weight: [{1}, {2}]", kSpace[dims - 1],
                             transposed ? "C, O / groups" : "O, C / groups", kKernel[dims - 1], kThing[dims - 1])));
   const std::int64_t in = x.shape()[1], outer = w.shape()[0], inner = w.shape()[1];
-  const std::int64_t out = transposed ? inner * g.groups : outer;
+  const std::int64_t out = transposed ? detail::wrapping_mul(inner, g.groups) : outer;
   const bool fits = transposed ? outer == in && in % g.groups == 0
                                : in % g.groups == 0 && outer % g.groups == 0 && in / g.groups == inner;
   if (!fits || (b.defined() && b.shape() != Shape{out}))
@@ -88,7 +89,8 @@ void check(const Tensor& x, const Tensor& w, const Tensor& b, const Geometry& g,
                           g.groups, in, g.groups, kKernel[dims - 1], in)
             : fmt::format("with groups = {0} this weight takes x: [N, {1}, {2}]; for this x weight must be [O, {3}, "
                           "{4}] and bias [O], O divisible by groups",
-                          g.groups, inner * g.groups, kSpace[dims - 1], in / g.groups, kKernel[dims - 1])));
+                          g.groups, detail::wrapping_mul(inner, g.groups), kSpace[dims - 1], in / g.groups,
+                          kKernel[dims - 1])));
 }
 
 void check_dtypes(const Tensor& x, const Tensor& w, const Tensor& b, Operands operands) {

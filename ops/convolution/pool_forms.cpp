@@ -219,14 +219,14 @@ Tensor max_unpool(const BoundOperands<2>& op, const Extents& k, const Extents& g
     std::int64_t size = 0;
     if (__builtin_mul_overflow(x.size(2 + d) - 1, stride[d], &size) || size > INT64_MAX / 4 || k[d] > INT64_MAX / 4 ||
         padding[d] > INT64_MAX / 8)
-      size = INT64_MIN / 2;
-    size += k[d] - 2 * padding[d];
+      size = 0;  // refused, unless it is given
+    else size += k[d] - 2 * padding[d];
     if (wanted[d] > 0) size = wanted[d];
     if (size < 1) throw ShapeError(message("the output would be empty", op, "give a smaller padding, or output_size"));
     shape.push_back(size);
   }
   Shape flat{shape[0], shape[1], 1};
-  for (int d = 0; d < k.dims; ++d) flat[2] *= shape[2 + d];
+  for (int d = 0; d < k.dims; ++d) flat[2] = detail::saturating_mul(flat[2], shape[2 + d]);
   const Tensor at = indices.flatten(2);
   Tensor y = zeros(flat, {x.dtype(), x.device()});
   raw::scatter_add_(y, 2, at, x.detach().flatten(2), ScatterOp::assign);
