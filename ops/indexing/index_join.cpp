@@ -4,6 +4,7 @@
 #include <utility>
 #include <minnow/ops/detail/index.h>
 #include <minnow/ops/detail/operation.h>
+#include <minnow/tensor/checked.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -224,7 +225,7 @@ Tensor repeat(const In& x, const Shape& times) {
   for (int d = 0; d < times.rank(); ++d) {
     const std::int64_t size = d < lead ? 1 : x->shape()[d - lead];
     for (Shape* s : {&separated, &repeated}) s->push_back(s == &repeated ? times[d] : 1), s->push_back(size);
-    joined.push_back(times[d] * size);
+    joined.push_back(detail::saturating_mul(times[d], size));
   }
   return x->reshape(separated).expand(repeated).reshape(joined);
 }
