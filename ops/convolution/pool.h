@@ -20,8 +20,8 @@ using MaxPool2dOptions = MaxPoolOptions<Pair>;
 using MaxPool3dOptions = MaxPoolOptions<Triple>;
 
 /// The largest element of each window.   x: floating-point [N, C, H, W]  ->  [N, C, OH, OW].  Padding is at most half
-/// the kernel, and never the largest.  The gradient goes to the first of equal elements.  Integers are pooled in
-/// float64: int64 is exact up to 2^53.  DTypeError for bool.
+/// the kernel, and never the largest.  The gradient goes to the first of equal elements.  Integers are
+/// compared in float64: of int64 beyond 2^53, near ones count as equal.  DTypeError for bool.
 [[nodiscard]] Tensor max_pool2d(const In& x, Pair kernel, const MaxPool2dOptions& options = {});
 /// The largest element of each window, of sequences.   x: [N, C, L].
 [[nodiscard]] Tensor max_pool1d(const In& x, std::int64_t kernel, const MaxPool1dOptions& options = {});
