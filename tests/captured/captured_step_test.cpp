@@ -196,8 +196,9 @@ TEST_P(CapturedStepTest, SortsScattersAndSamplesAreReplayed) {
       const Tensor x = rand({3, 4}, {.generator = &generator}) + 0.1;
       const Tensor at = randint(0, 4, {3, 4}, {.generator = &generator});
       const Tensor y = captured ? step(x, at) : compute(x.to(device()), at.to(device()));
-      if (captured) EXPECT_EQ(y.to_vector<double>(), want[i]) << i;
-      else want.push_back(y.to_vector<double>());
+      if (captured) {
+        EXPECT_EQ(y.to_vector<double>(), want[i]) << i;
+      } else want.push_back(y.to_vector<double>());
     }
     if (captured) want.clear();
   }

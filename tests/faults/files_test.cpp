@@ -85,8 +85,9 @@ TEST_P(FailedFile, ALoadIsCompleteOrNothing) {
       const std::int64_t storages = live_storages();
       StateDict loaded;
       const bool threw = throws(n, shortage, failed, [&] { loaded = GetParam().read(path); });
-      if (threw) ASSERT_EQ(loaded.size(), 0U) << "allocation " << n;
-      else ASSERT_EQ(first_of(loaded), 4) << "allocation " << n;
+      if (threw) {
+        ASSERT_EQ(loaded.size(), 0U) << "allocation " << n;
+      } else ASSERT_EQ(first_of(loaded), 4) << "allocation " << n;
       loaded = StateDict();
       ASSERT_EQ(live_storages(), storages) << "allocation " << n;
     }

@@ -229,7 +229,7 @@ TEST_P(Unary, Float32ErfcAndErfinvHaveARelativeErrorOfAFewUlp) {
   cpu::loops().unary[0][kIndexOf<UnaryOps, Erfc>](x.data(), y.data(), n, 0, 0);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double v = static_cast<double>(x[i]), least = 1.2e-38;
-    if (v == 0) ASSERT_EQ(y[i], 1.0f);
+    if (v == 0) { ASSERT_EQ(y[i], 1.0f); }
     ASSERT_TRUE(close(y[i], std::erfc(v), 4e-7, least)) << "erfc(" << x[i] << ") = " << y[i];
     const double expected = math::erfinv(v);
     ASSERT_TRUE(i < inside ? close(inverse[i], expected, 3e-7, least) : std::isnan(inverse[i]) == std::isnan(expected))

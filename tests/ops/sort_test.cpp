@@ -188,8 +188,9 @@ TEST_P(Sort, TakesOneElementOfEachRow) {
         continue;
       }
       EXPECT_EQ(at(skipped, r), numbers[static_cast<std::size_t>((m - 1) / 2)]) << n;
-      if (m == n) EXPECT_EQ(at(median, r), at(skipped, r)) << n;
-      else EXPECT_TRUE(std::isnan(at(median, r))) << n;
+      if (m == n) {
+        EXPECT_EQ(at(median, r), at(skipped, r)) << n;
+      } else EXPECT_TRUE(std::isnan(at(median, r))) << n;
       float most = numbers[0];
       const auto count = [&](float v) { return std::count(numbers.begin(), numbers.end(), v); };
       for (float v = -20; v < 20; ++v)
