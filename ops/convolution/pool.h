@@ -89,7 +89,7 @@ using LPPool3dOptions = LPPoolOptions<Triple>;
 
 template <class Size> struct FractionalMaxPoolOptions {
   Size output_size = 0;                ///< the numbers of windows
-  std::vector<double> output_ratio{};  ///< or their parts of x's sizes: one for all dimensions, or one for each
+  std::vector<double> output_ratio{};  ///< or their parts of x's sizes, in (0, 1): one, or one a dimension
   Tensor random_samples{};             ///< [N, C, 2], of volumes [N, C, 3], in [0, 1); by default drawn
 };
 using FractionalMaxPool2dOptions = FractionalMaxPoolOptions<Pair>;

@@ -23,6 +23,8 @@ Extents counts(const Tensor& x, const Extents& wanted, const std::vector<double>
                              "the ratio is one number, or one for each dimension: {.output_ratio = {0.5}}"));
   for (std::size_t d = 0; d < dims && !ratio.empty(); ++d) {
     const int i = static_cast<int>(d);
+    if (const double part = ratio[ratio.size() == 1 ? 0 : d]; !(part > 0 && part < 1))
+      throw ValueError(message(fmt::format("output_ratio is {}", part), {{"x", x}}, "it is above 0 and below 1"));
     out[i] = static_cast<std::int64_t>(static_cast<double>(x.size(2 + i)) * ratio[ratio.size() == 1 ? 0 : d]);
   }
   return out;

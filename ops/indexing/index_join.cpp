@@ -202,7 +202,10 @@ Tensor stack(const std::vector<Tensor>& given, int dim, SourceLocation where) {
   const std::vector<Tensor>& tensors = cast.operands();
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) {
-    t.require_defined("stack", where);
+    if (!t.defined())
+      throw ValueError(message("tensors[" + std::to_string(&t - tensors.data()) + "] is undefined",
+                               {{"first", tensors[0]}},
+                               "it was default-constructed, moved from, or is a gradient that was never computed"));
     if (t.shape() != tensors[0].shape())
       throw ShapeError(message("the shapes differ", {{"first", tensors[0]}, {"other", t}},
                                "all tensors must have one shape; cat joins along an existing dimension"));

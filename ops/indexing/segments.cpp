@@ -58,7 +58,7 @@ std::int64_t groups_of(const Tensor& index, Operands op) {
 Tensor segment_reduce(const In& data_, Scatter reduce, const In& lengths_, const SegmentOptions& options) {
   const Operation op("segment_reduce", data_.where, {{"data", *data_}, {"lengths", *lengths_}});
   const Tensor &data = op[0], lengths = detail::wide_index(op[1]);
-  const int axis = options.axis < 0 ? options.axis + data.dim() : options.axis;
+  const int axis = raw::wrap_dim(data, options.axis);
   check_lengths(data, lengths, axis, options.unsafe, op);
   if (reduce == Scatter::mean && is_half(data.dtype()))  // rounds once
     return segment_reduce(data.to(DType::float32), reduce, lengths, options).to(data.dtype());

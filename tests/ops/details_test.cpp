@@ -16,6 +16,7 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "devices.h"
+#include "thrown.h"
 
 namespace minnow {
 namespace {
@@ -178,6 +179,7 @@ TEST_P(OpDetails, BadInputsAreTypedErrors) {
   EXPECT_THROW(cat({}), ValueError);
   EXPECT_THROW(cat({x, ones({2}, {{}, device()})}), ShapeError);
   EXPECT_THROW(stack({x, x.t()}), ShapeError);
+  test::expect_contains(test::error_of<ValueError>([&] { (void)stack({x, Tensor()}); }), "tensors[1] is undefined");
   EXPECT_THROW(softmax(x, 2), IndexError);
   EXPECT_THROW(softmax(x.to(DType::int64), 0), DTypeError);
   EXPECT_THROW(finish([&] { cross_entropy_rows(x, indices({0, 3}, x)); }), IndexError);

@@ -12,6 +12,7 @@
 
 #include "devices.h"
 #include "op_cases.h"
+#include "thrown.h"
 
 namespace minnow::test {
 namespace {
@@ -105,6 +106,8 @@ TEST_P(Segments, RefuseWhatDoesNotFit) {
   EXPECT_THROW((void)segment_reduce(x, Scatter::sum, lengths.to(float32)), DTypeError);
   EXPECT_THROW((void)segment_reduce(x.to(int64), Scatter::sum, lengths), DTypeError);
   EXPECT_THROW((void)segment_reduce(x, Scatter::sum, lengths, {.axis = 1}), ShapeError);
+  expect_contains(error_of<IndexError>([&] { (void)segment_reduce(x, Scatter::sum, lengths, {.axis = -9}); }),
+                  "dimension -9 is out of range");
   EXPECT_THROW((void)scatter_softmax(x, tensor({1, 3, 1}, device())), ShapeError);
   EXPECT_THROW((void)scatter_softmax(x.to(int64), tensor({1, 3}, device())), DTypeError);
   EXPECT_THROW(finish([&] { (void)scatter_softmax(x, tensor({1, 3}, device()), -1, 2); }), IndexError);

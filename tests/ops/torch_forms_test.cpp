@@ -216,6 +216,8 @@ TEST_P(TorchForms, FractionalPoolsAreDrawn) {
   EXPECT_FALSE(equal(y.indices(0, 0), y.indices(0, 1)));
   EXPECT_EQ(fractional_max_pool2d(x(0), 2, {.output_size = {3, 5}}).shape(), (Shape{3, 3, 5}));
   EXPECT_THROW((void)fractional_max_pool2d(x, 2, {}), ValueError);
+  for (const double ratio : {0.0, 1.0, -0.5, std::nan(""), 1e300})
+    EXPECT_THROW((void)fractional_max_pool2d(x, 2, {.output_ratio = {ratio}}), ValueError) << ratio;
   EXPECT_THROW((void)fractional_max_pool2d(x, 2, {.output_size = 3, .output_ratio = {0.5}}), ValueError);
   EXPECT_THROW((void)fractional_max_pool2d(x, 2, {.output_size = 20}), ValueError);
   EXPECT_THROW((void)fractional_max_pool2d(x(0, 0), 2, {.output_size = 2}), ShapeError);
