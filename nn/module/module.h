@@ -134,8 +134,8 @@ class Module {
   Tensor operator()(const In& x, const In& y) const;
   Tensor operator()(const In& x, const In& y, const In& z) const;
   Tensor operator()(const In& x, const In& y, const In& z, const In& w) const;
-  template <class... A>
-  requires(!detail::FewTensors<A...>) Tensor operator()(const A&...) const {
+  template <class... A>  // a struct of masks is for an overload of the layer
+  requires(!detail::FewTensors<A...> && !(std::is_aggregate_v<A> || ...)) Tensor operator()(const A&...) const {
     static_assert(detail::kNever<A...>,
                   "a Module is called with one to four tensors; for other arguments or results derive from "
                   "nn::ModuleOf<Result(Arguments...)>");

@@ -50,7 +50,7 @@ class Reader {
   }
   std::string name() {
     const char* end = at_;
-    while (std::isalnum(*end) || *end == '_') ++end;
+    while (std::isalnum(*end) || *end == '_' || *end == '.') ++end;
     if (*end != '=' || end == at_ || std::isdigit(*at_)) return {};
     std::string found(at_, end);
     at_ = end + 1;
