@@ -101,7 +101,10 @@ int dimension(const Tensor& x, int dim, bool complex) {
   return dim < 0 ? dim + rank : dim;
 }
 
-Tensor transform(const Tensor& x, std::optional<std::int64_t> n, int dim, FftNorm norm, Kind kind, bool inverse) {
+Tensor transform(const char* name, const In& x_, std::optional<std::int64_t> n, int dim, FftNorm norm, Kind kind,
+                 bool inverse) {
+  const Operation op(name, x_.where, {kWide, kKept}, {{"x", *x_}});
+  const Tensor& x = op[0];
   const bool complex = kind != Kind::from_real;
   require_operand(x, complex);
   dim = dimension(x, dim, complex);
@@ -121,7 +124,10 @@ std::vector<int> dimensions(const Tensor& x, const Shape& given, bool complex) {
 }
 
 /// Complex transforms along dims, of which the last one's may be another kind: the first one if it makes complex numbers.
-Tensor transforms(const Tensor& x, const Shape& s, const Shape& given, FftNorm norm, Kind kind, bool inverse) {
+Tensor transforms(const char* name, const In& x_, const Shape& s, const Shape& given, FftNorm norm, Kind kind,
+                  bool inverse) {
+  const Operation op(name, x_.where, {kWide, kKept}, {{"x", *x_}});
+  const Tensor& x = op[0];
   const bool complex = kind != Kind::from_real;
   require_operand(x, complex);
   std::vector<int> dims = dimensions(x, given, complex);
@@ -171,63 +177,40 @@ Tensor frequencies(std::int64_t count, std::int64_t turn, std::int64_t n, double
 }  // namespace
 
 Tensor fft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
-  const Operation op("fft", x.where, {kWide, kKept}, {{"x", *x}});
-  return transform(op[0], n, dim, norm, Kind::complex, false);
+  return transform("fft", x, n, dim, norm, Kind::complex, false);
 }
-
 Tensor ifft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
-  const Operation op("ifft", x.where, {kWide, kKept}, {{"x", *x}});
-  return transform(op[0], n, dim, norm, Kind::complex, true);
+  return transform("ifft", x, n, dim, norm, Kind::complex, true);
 }
-
 Tensor rfft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
-  const Operation op("rfft", x.where, {kWide, kKept}, {{"x", *x}});
-  return transform(op[0], n, dim, norm, Kind::from_real, false);
+  return transform("rfft", x, n, dim, norm, Kind::from_real, false);
 }
-
 Tensor irfft(const In& x, std::optional<std::int64_t> n, int dim, FftNorm norm) {
-  const Operation op("irfft", x.where, {kWide, kKept}, {{"x", *x}});
-  return transform(op[0], n, dim, norm, Kind::to_real, true);
+  return transform("irfft", x, n, dim, norm, Kind::to_real, true);
 }
-
 Tensor fft2(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
-  const Operation op("fft2", x.where, {kWide, kKept}, {{"x", *x}});
-  return transforms(op[0], s, dims, norm, Kind::complex, false);
+  return transforms("fft2", x, s, dims, norm, Kind::complex, false);
 }
-
 Tensor ifft2(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
-  const Operation op("ifft2", x.where, {kWide, kKept}, {{"x", *x}});
-  return transforms(op[0], s, dims, norm, Kind::complex, true);
+  return transforms("ifft2", x, s, dims, norm, Kind::complex, true);
 }
-
 Tensor rfft2(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
-  const Operation op("rfft2", x.where, {kWide, kKept}, {{"x", *x}});
-  return transforms(op[0], s, dims, norm, Kind::from_real, false);
+  return transforms("rfft2", x, s, dims, norm, Kind::from_real, false);
 }
-
 Tensor irfft2(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
-  const Operation op("irfft2", x.where, {kWide, kKept}, {{"x", *x}});
-  return transforms(op[0], s, dims, norm, Kind::to_real, true);
+  return transforms("irfft2", x, s, dims, norm, Kind::to_real, true);
 }
-
 Tensor fftn(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
-  const Operation op("fftn", x.where, {kWide, kKept}, {{"x", *x}});
-  return transforms(op[0], s, dims, norm, Kind::complex, false);
+  return transforms("fftn", x, s, dims, norm, Kind::complex, false);
 }
-
 Tensor ifftn(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
-  const Operation op("ifftn", x.where, {kWide, kKept}, {{"x", *x}});
-  return transforms(op[0], s, dims, norm, Kind::complex, true);
+  return transforms("ifftn", x, s, dims, norm, Kind::complex, true);
 }
-
 Tensor rfftn(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
-  const Operation op("rfftn", x.where, {kWide, kKept}, {{"x", *x}});
-  return transforms(op[0], s, dims, norm, Kind::from_real, false);
+  return transforms("rfftn", x, s, dims, norm, Kind::from_real, false);
 }
-
 Tensor irfftn(const In& x, const Dims& s, const Dims& dims, FftNorm norm) {
-  const Operation op("irfftn", x.where, {kWide, kKept}, {{"x", *x}});
-  return transforms(op[0], s, dims, norm, Kind::to_real, true);
+  return transforms("irfftn", x, s, dims, norm, Kind::to_real, true);
 }
 
 Tensor fftshift(const In& x, const Dims& dims) {

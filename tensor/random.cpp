@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/io/detail/integers.h>
 #include <minnow/tensor/runtime/calling_thread.h>
 #include <minnow/tensor/runtime/capture_session.h>
 
@@ -31,18 +30,6 @@ PhiloxState RandomGenerator::state() const {
 void RandomGenerator::set_state(PhiloxState state) {
   const std::lock_guard lock(mutex_);
   state_ = state;
-}
-
-StateDict RandomGenerator::state_dict() const {
-  const PhiloxState now = state();
-  return io::detail::integers(
-      {{"seed", static_cast<std::int64_t>(now.seed)}, {"offset", static_cast<std::int64_t>(now.offset)}});
-}
-
-void RandomGenerator::load_state_dict(const StateDict& values, SourceLocation where) {
-  const std::vector<std::int64_t> read =
-      io::detail::read_integers("RandomGenerator", values, {"seed", "offset"}, where);
-  set_state({static_cast<std::uint64_t>(read[0]), static_cast<std::uint64_t>(read[1])});
 }
 
 RandomGenerator& default_generator() {

@@ -78,12 +78,15 @@ class Storage {
     kept = make();
     prepared_ = kept;
     prepared_version_ = now;
+    has_prepared_.store(true, std::memory_order_relaxed);
     return kept;
   }
   /// For a caller that may write to the memory by its address.
   void forget_prepared() {
+    if (!has_prepared_.load(std::memory_order_relaxed)) return;
     const std::lock_guard lock(mutex_);
     prepared_.reset();
+    has_prepared_.store(false, std::memory_order_relaxed);
   }
 
   /// Notes that a copy into this host memory runs until `event`; host reads wait for it.
@@ -110,6 +113,7 @@ class Storage {
   mutable std::atomic<bool> has_pending_ = false;
   mutable std::mutex mutex_;
   mutable Event pending_;
+  std::atomic<bool> has_prepared_ = false;
   std::shared_ptr<const detail::Prepared> prepared_;
   std::uint32_t prepared_version_ = 0;
   detail::Allocator* allocator_ = nullptr;

@@ -69,7 +69,7 @@ void* Tensor::host_data(DType expected, SourceLocation where) const {
                      where);
   CaptureRules::forbid_access("data", device(), where);
   storage()->wait_ready();
-  if (expected == DType::int8) storage()->forget_prepared();  // of weights
+  storage()->forget_prepared();
   return raw_data();
 }
 

@@ -37,7 +37,7 @@ struct Entry {
   std::string name;
   Tensor tensor;
   bool persistent = true;
-  bool is_member = true;  ///< the module's class holds it; not the scales of a quantized weight
+  bool is_member = true;  ///< of the module's class
 };
 
 /// A tensor of a layer that a module below "parametrizations" computes before each call (weight_norm).

@@ -33,8 +33,8 @@ Parameter& Parameter::operator=(const Parameter& other) & {
     throw ShapeError(message("tied parameters must have one shape", {{"this", *this}, {"other", other}},
                              "an Embedding(n, d) fits a Linear(d, n)"));
   if (!is_floating_point() || !other.is_floating_point())
-    throw DTypeError(message("a parameter is quantized to int8", {{"this", *this}, {"other", other}},
-                             "tie parameters before quantize_dynamic()"));
+    throw DTypeError(message("tied parameters must be floating-point", {{"this", *this}, {"other", other}},
+                             "tie parameters before what makes integers of them"));
   if (!is_leaf() || !other.is_leaf())
     throw AutogradError(message("a parameter is computed from others", {{"this", *this}, {"other", other}},
                                 "tie parameters before weight_norm() or spectral_norm()"));

@@ -16,7 +16,6 @@ Backend* sim_backend();
 /// A kind of device.
 struct DeviceKind {
   DeviceType type;
-  std::string_view name;
   Backend* (*backend)();
   std::string (*why_none)();      ///< why there is no such device; nullptr if there is nothing to say
   std::string_view setting = {};  ///< what says how many there are, for messages
@@ -24,9 +23,9 @@ struct DeviceKind {
 
 /// All kinds, in the order of DeviceType: what is listed here can be named, used and tested.
 inline constexpr DeviceKind kDeviceKinds[] = {
-    {DeviceType::cpu, "cpu", cpu_backend, nullptr},
-    {DeviceType::cuda, "cuda", cuda_backend, cuda::why_not},
-    {DeviceType::sim, "sim", sim_backend, nullptr, "MINNOW_SIM_DEVICES sets how many there are"},
+    {DeviceType::cpu, cpu_backend, nullptr},
+    {DeviceType::cuda, cuda_backend, cuda::why_not},
+    {DeviceType::sim, sim_backend, nullptr, "MINNOW_SIM_DEVICES sets how many there are"},
 };
 static_assert(std::size(kDeviceKinds) == kDeviceTypes);
 static_assert([] {

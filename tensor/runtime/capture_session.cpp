@@ -1,8 +1,7 @@
 #include <minnow/tensor/runtime/capture_session.h>
 
 #include <cstring>
-#include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/create.h>
+#include <utility>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/runtime/calling_thread.h>
 
@@ -15,10 +14,8 @@ void forbid_in_capture(std::string_view op, SourceLocation where) {
                      where);
 }
 
-CaptureSession::CaptureSession(Device device)
-    : numbers_(empty({static_cast<std::int64_t>(kNumbers)}, {.dtype = DType::float64, .device = device})),
-      rebindings_(Storage::all_rebindings()),
-      rules_{device} {}
+CaptureSession::CaptureSession(Tensor numbers)
+    : numbers_(std::move(numbers)), rebindings_(Storage::all_rebindings()), rules_{numbers_.device()} {}
 
 CaptureSession::~CaptureSession() { end(); }
 
@@ -109,15 +106,9 @@ void CaptureSession::undo_run() noexcept {
   for (const auto& undo : undo_once_) undo();
 }
 
-void CaptureSession::upload(SourceLocation where) {
+void CaptureSession::count_writes() {
   for (const auto& written : overwritten_)
     if (const auto storage = written.lock()) storage->bump_version();
-  if (used_ == 0) return;
-  const auto count = static_cast<std::int64_t>(used_);
-  const Tensor host = empty({count}, {.dtype = DType::float64, .pinned = true}, where);
-  fill({static_cast<double*>(host.raw_data()), used_});
-  const View target(numbers_.storage(), DType::float64, {count}, {1});
-  backend_of(device(), where).transfer(host, target, true);
 }
 
 void CaptureSession::fill(std::span<double> numbers) {

@@ -25,7 +25,10 @@ class CaptureSession {
   /// noted: the host's counters were advanced while capturing.
   using Fill = std::function<void(std::span<double> numbers, bool again)>;
 
-  explicit CaptureSession(Device device);
+  /// How many numbers a capture may have.
+  static constexpr std::size_t kNumbers = 4096;
+  /// `numbers`: float64 [kNumbers] on the device.
+  explicit CaptureSession(Tensor numbers);
   ~CaptureSession();
   CaptureSession(const CaptureSession&) = delete;
   CaptureSession& operator=(const CaptureSession&) = delete;
@@ -80,8 +83,12 @@ class CaptureSession {
 
   /// Undoes the last run: a capture that is abandoned, or a replay that failed.
   void undo_run() noexcept;
-  /// Before each replay: counts its writes, and writes its numbers to the device, on the current stream.
-  void upload(SourceLocation where);
+  /// Before each replay: counts its writes.
+  void count_writes();
+  /// The device memory of the numbers that are in use.
+  View numbers() const { return {numbers_.storage(), DType::float64, {static_cast<std::int64_t>(used_)}, {1}}; }
+  /// Writes what they are in the next replay.
+  void fill(std::span<double> numbers);
 
  private:
   struct Numbers {
@@ -104,10 +111,8 @@ class CaptureSession {
   bool has_same_autocast() const { return autocast_ == calling_thread.autocast; }
   bool uses_are_current();
   void write_generator(const GeneratorUse& generator_use, std::span<double> numbers, bool again) const;
-  void fill(std::span<double> numbers);
 
-  static constexpr std::size_t kNumbers = 4096;
-  Tensor numbers_;  // float64 [kNumbers] on the device
+  Tensor numbers_;
   std::vector<Numbers> blocks_;
   std::vector<std::unique_ptr<GeneratorUse>> generators_;
   std::vector<std::function<void()>> undo_, undo_once_;

@@ -51,6 +51,16 @@ struct Captured {
   }
 };
 
+/// Before each replay: counts its writes, and writes its numbers to the device, on the current stream.
+void upload(CaptureSession& session, SourceLocation where) {
+  session.count_writes();
+  const View numbers = session.numbers();
+  if (numbers.numel() == 0) return;
+  const Tensor host = empty(numbers.shape(), {.dtype = DType::float64, .pinned = true}, where);
+  session.fill({static_cast<double*>(host.raw_data()), static_cast<std::size_t>(numbers.numel())});
+  backend_of(session.device(), where).transfer(host, numbers, true);
+}
+
 }  // namespace
 
 struct CapturedStep::State {
@@ -191,7 +201,8 @@ Captured* CapturedStep::State::find(std::span<const Tensor> inputs, SourceLocati
 }
 
 void CapturedStep::State::capture(Captured& entry, SourceLocation where) {
-  auto session = std::make_unique<CaptureSession>(device);
+  auto session = std::make_unique<CaptureSession>(
+      empty({static_cast<std::int64_t>(CaptureSession::kNumbers)}, {.dtype = DType::float64, .device = device}));
   auto work = backend_of(device, where).begin_capture(device.index());
   session->begin();
   try {
@@ -211,7 +222,7 @@ void CapturedStep::State::capture(Captured& entry, SourceLocation where) {
 }
 
 void CapturedStep::State::replay(Captured& entry, SourceLocation where) {
-  entry.session->upload(where);
+  upload(*entry.session, where);
   try {
     entry.work->replay();
   } catch (...) {

@@ -1,3 +1,4 @@
+#include <string_view>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/reductions/reduce.h>
@@ -50,97 +51,40 @@ OpCase by_number(const char* name, const char* variant, const Function& call, co
 
 Tensor as_tensor(const Tensor& x) { return full({}, 1.5, {x.dtype(), x.device()}); }
 
-OpCases arithmetic() {
-  OpCases cases;
-  for (const auto& [name, function] : Rows<Binary>{{"add", add},
-                                                   {"sub", sub},
-                                                   {"mul", mul},
-                                                   {"div", div},
-                                                   {"maximum", maximum},
-                                                   {"minimum", minimum},
-                                                   {"fmax", fmax},
-                                                   {"fmin", fmin},
-                                                   {"atan2", atan2},
-                                                   {"hypot", hypot},
-                                                   {"copysign", copysign},
-                                                   {"logaddexp", logaddexp}})
-    cases.push_back(binary(name, function));
-  cases[1].dtypes = numbers();
-  // A mask may be a divisor of 0.
-  for (const auto& [name, function] :
-       Rows<Binary>{{"fmod", fmod}, {"remainder", remainder}, {"floor_divide", floor_divide}, {"pow", pow}}) {
-    cases.push_back(binary(name, function));
-    cases.back().dtypes = numbers();
-    cases.back().takes_other_dtypes = true;
-    if (cases.back().function == "floor_divide") cases.back().gradient = Gradient::kNone;
-    if (cases.back().function == "pow") cases.back().inputs = positive_operands();
-  }
-  return cases;
-}
+bool is_predicate(std::string_view name) { return name.size() == 2 || name.starts_with("logical_"); }  // eq, ne, ...
+/// Has no gradient.
+bool is_step(std::string_view name) { return is_predicate(name) || name == "floor_divide"; }
 
-OpCases comparisons_and_bits() {
+OpCases of_two() {
   OpCases cases;
-  for (const auto& [name, function] : Rows<Binary>{{"eq", eq},
-                                                   {"ne", ne},
-                                                   {"lt", lt},
-                                                   {"le", le},
-                                                   {"gt", gt},
-                                                   {"ge", ge},
-                                                   {"logical_and", logical_and},
-                                                   {"logical_or", logical_or},
-                                                   {"logical_xor", logical_xor}}) {
-    cases.push_back(binary(name, function));
-    cases.back().gradient = Gradient::kNone;
+  for (const auto& [name, function] : binary_functions()) {
+    const std::string_view is = name;
+    OpCase& c = cases.emplace_back(binary(name, function));
+    if (is_step(is)) c.gradient = Gradient::kNone;
+    if (is == "sub") c.dtypes = numbers();
+    if (is != "fmod" && is != "remainder" && is != "floor_divide" && is != "pow") continue;
+    c.dtypes = numbers();  // a mask may be a divisor of 0
+    c.takes_other_dtypes = true;
+    if (is == "pow") c.inputs = positive_operands();
   }
-  for (const auto& [name, function] :
-       Rows<Binary>{{"bitwise_and", bitwise_and}, {"bitwise_or", bitwise_or}, {"bitwise_xor", bitwise_xor}}) {
-    cases.push_back(binary(name, function));
-    cases.back().dtypes = integral();
-    cases.back().dtypes.push_back(DType::bool_);
-    cases.back().gradient = Gradient::kNone;
-  }
-  for (const auto& [name, function] : Rows<Binary>{{"left_shift", left_shift}, {"right_shift", right_shift}}) {
-    cases.push_back(binary(name, function));
-    cases.back().dtypes = integral();
-    cases.back().gradient = Gradient::kNone;
+  for (const auto& [name, function] : bit_functions()) {
+    OpCase& c = cases.emplace_back(binary(name, function));
+    c.dtypes = integral();
+    if (std::string_view(name).starts_with("bitwise")) c.dtypes.push_back(DType::bool_);
+    c.gradient = Gradient::kNone;
   }
   return cases;
 }
 
 OpCases numbers_behind() {
   OpCases cases;
-  for (const auto& [name, function] : Rows<Binary>{{"add", add},
-                                                   {"sub", sub},
-                                                   {"mul", mul},
-                                                   {"div", div},
-                                                   {"fmod", fmod},
-                                                   {"remainder", remainder},
-                                                   {"pow", pow},
-                                                   {"maximum", maximum},
-                                                   {"minimum", minimum},
-                                                   {"fmax", fmax},
-                                                   {"fmin", fmin},
-                                                   {"atan2", atan2},
-                                                   {"hypot", hypot},
-                                                   {"copysign", copysign},
-                                                   {"logaddexp", logaddexp},
-                                                   {"floor_divide", floor_divide},
-                                                   {"eq", eq},
-                                                   {"ne", ne},
-                                                   {"lt", lt},
-                                                   {"le", le},
-                                                   {"gt", gt},
-                                                   {"ge", ge}}) {
+  for (const auto& [name, function] : binary_functions()) {
+    if (std::string_view(name).starts_with("logical_")) continue;
     cases.push_back(by_number(name, "by a number", one([f = function](const Tensors& x) { return f(x[0], 1.5); }),
                               one([f = function](const Tensors& x) { return f(x[0], as_tensor(x[0])); })));
-    const std::string is = name;
-    if (is == "floor_divide" || is.size() == 2) cases.back().gradient = Gradient::kNone;
+    if (is_step(name)) cases.back().gradient = Gradient::kNone;
   }
-  for (const auto& [name, function] : Rows<Binary>{{"bitwise_and", bitwise_and},
-                                                   {"bitwise_or", bitwise_or},
-                                                   {"bitwise_xor", bitwise_xor},
-                                                   {"left_shift", left_shift},
-                                                   {"right_shift", right_shift}}) {
+  for (const auto& [name, function] : bit_functions()) {
     cases.push_back(by_number(name, "by a number", one([f = function](const Tensors& x) { return f(x[0], 2); }),
                               one([f = function](const Tensors& x) {
                                 return f(x[0], full({}, 2, {x[0].dtype(), x[0].device()}));
@@ -162,26 +106,11 @@ OpCases numbers_behind() {
 
 OpCases numbers_before() {
   OpCases cases;
-  for (const auto& [name, call, function] :
-       Rows<Unary, Binary>{{"add", [](const In& x) { return add(1.5, x); }, add},
-                           {"sub", [](const In& x) { return sub(1.5, x); }, sub},
-                           {"mul", [](const In& x) { return mul(1.5, x); }, mul},
-                           {"div", [](const In& x) { return div(1.5, x); }, div},
-                           {"fmod", [](const In& x) { return fmod(1.5, x); }, fmod},
-                           {"remainder", [](const In& x) { return remainder(1.5, x); }, remainder},
-                           {"pow", [](const In& x) { return pow(1.5, x); }, pow},
-                           {"maximum", [](const In& x) { return maximum(1.5, x); }, maximum},
-                           {"minimum", [](const In& x) { return minimum(1.5, x); }, minimum},
-                           {"fmax", [](const In& x) { return fmax(1.5, x); }, fmax},
-                           {"fmin", [](const In& x) { return fmin(1.5, x); }, fmin},
-                           {"atan2", [](const In& x) { return atan2(1.5, x); }, atan2},
-                           {"hypot", [](const In& x) { return hypot(1.5, x); }, hypot},
-                           {"copysign", [](const In& x) { return copysign(1.5, x); }, copysign},
-                           {"logaddexp", [](const In& x) { return logaddexp(1.5, x); }, logaddexp},
-                           {"floor_divide", [](const In& x) { return floor_divide(1.5, x); }, floor_divide}}) {
-    cases.push_back(by_number(name, "of a number", one([f = call](const Tensors& x) { return f(x[0]); }),
+  for (const auto& [name, function] : binary_functions()) {
+    if (is_predicate(name)) continue;
+    cases.push_back(by_number(name, "of a number", one([f = function](const Tensors& x) { return f(1.5, x[0]); }),
                               one([f = function](const Tensors& x) { return f(as_tensor(x[0]), x[0]); })));
-    if (std::string(name) == "floor_divide") cases.back().gradient = Gradient::kNone;
+    if (is_step(name)) cases.back().gradient = Gradient::kNone;
   }
   for (const auto& [name, call] : Rows<Unary>{{"add", [](const In& x) { return 2.5 + x; }},
                                               {"sub", [](const In& x) { return 2.5 - x; }},
@@ -394,10 +323,8 @@ OpCases in_place_forms() {
   return cases;
 }
 
-const Register kBinaryTables[] = {Register(arithmetic),     Register(comparisons_and_bits),
-                                  Register(numbers_behind), Register(numbers_before),
-                                  Register(of_three),       Register(answers),
-                                  Register(in_place_forms)};
+const Register kBinaryTables[] = {Register(of_two),   Register(numbers_behind), Register(numbers_before),
+                                  Register(of_three), Register(answers),        Register(in_place_forms)};
 
 }  // namespace
 }  // namespace minnow::test
