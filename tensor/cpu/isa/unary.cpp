@@ -1,3 +1,4 @@
+#include <minnow/tensor/cpu/isa/exp_log.h>
 #include <minnow/tensor/cpu/isa/power.h>
 #include <minnow/tensor/cpu/isa/roots.h>
 #include <minnow/tensor/cpu/isa/row_vectors.h>
@@ -26,6 +27,9 @@ template <class Op, class T> void unary(const void* x, void* y, std::int64_t n, 
       return;
     }
   }
+#if defined(__AVX512F__)
+  if constexpr (requires(__m512 v) { lanes_of(Op(), v); }) return map_lanes<Op>(a, out, n);
+#endif
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < n; ++i) out[i] = kernels::Value::of<Op>(a[i], q0, q1);
 }
