@@ -28,6 +28,7 @@ template <class Op, class T> void unary(const void* x, void* y, std::int64_t n, 
     }
   }
 #if defined(__AVX512F__)
+  if constexpr (std::is_same_v<Op, kernels::Erfinv> && std::is_same_v<T, double>) return map_erfinv(a, out, n);
   if constexpr (requires(__m512 v) { lanes_of(Op(), v); }) return map_lanes<Op>(a, out, n);
 #endif
 #pragma GCC ivdep
