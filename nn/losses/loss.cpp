@@ -1,5 +1,6 @@
 #include <minnow/nn/losses/loss.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <minnow/nn/detail/loss.h>
@@ -97,6 +98,13 @@ TargetLosses nll_of(const Tensor& x, const Tensor& target, const Tensor& weight,
   return {where(ignored, 0.0, -chosen * each), sum(where(ignored, 0.0, each))};
 }
 
+/// Whether the host sees that no target is ignored: a look at them costs less than the calls that select.
+bool all_count(const Tensor& target, std::int64_t ignore_index) {
+  if (!target.device().is_cpu() || !target.is_contiguous()) return false;
+  const auto* first = static_cast<const std::int64_t*>(target.raw_data());
+  return std::count(first, first + target.numel(), ignore_index) == 0;
+}
+
 /// f(); an IndexError becomes one that names the target out of range and the operands of the loss.
 template <class F> auto with_target_errors(const In& x, const In& target, std::int64_t ignore_index, const F& f) {
   try {
@@ -186,6 +194,12 @@ Tensor nll_loss(const In& x_, const In& target_, const NLLLossOptions& given) {
   if (target.is_floating_point())
     throw DTypeError(message("class numbers must be int64", op, "for probabilities use cross_entropy, on logits"));
   require_weight(options.weight, x, classes_of(x));
+  if (!options.weight.defined() && all_count(target, options.ignore_index)) {
+    const int dim = class_dim(x);
+    const Tensor chosen = with_target_errors(x, target, options.ignore_index,
+                                             [&] { return gather(x, dim, target.unsqueeze(dim)).squeeze(dim); });
+    return -reduced(chosen, options.reduction);
+  }
   const auto [losses, total] = with_target_errors(x, target, options.ignore_index, [&] {
     return nll_of(x, target, options.weight, target == options.ignore_index);
   });

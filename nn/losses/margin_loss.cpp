@@ -126,16 +126,18 @@ Tensor multilabel_margin_loss(const In& x_, const In& target_, LossOptions optio
   // [N, C]: whether an element of target is a class, and that class, else the first of the row.
   const Tensor used = cumsum(target == -1, -1) == 0,
                classes = where(used, target, clamp_min(target.narrow(-1, 0, 1), 0));
-  const Tensor losses = with_target_errors(x, target, [&] {
+  const bool each = options.reduction == Reduction::none;
+  const Tensor sums = with_target_errors(x, target, [&] {
     // What is no class, and what is one of the target, has no margin: as in PyTorch, NaN counts nothing either.
     const Tensor near = where(used, 1.0 - gather(x, -1, classes), -kInfinity);
     const Tensor others = scatter(x, -1, classes, -kInfinity);
     const Tensor margins = near.unsqueeze(-1) + others.unsqueeze(-2);  // [N, C of target, C of x]
-    const Tensor sums = records(margins) ? sum(where(margins > 0, margins, 0.0), {-2, -1})
-                                         : nansum(hinge(margins), {-2, -1});  // in fewer passes
-    return sums / static_cast<double>(x.size(-1));
+    const Dims dims = each ? Dims{-2, -1} : Dims();
+    return records(margins) ? sum(where(margins > 0, margins, 0.0), dims)
+                            : nansum(relu_(margins), dims);  // in fewer passes
   });
-  return reduced(losses, options.reduction);
+  const bool mean = options.reduction == Reduction::mean;
+  return (each || mean ? sums : reduced(sums, options.reduction)) / static_cast<double>(mean ? x.numel() : x.size(-1));
 }
 
 Tensor multilabel_soft_margin_loss(const In& x_, const In& y_, const MultiLabelSoftMarginLossOptions& options) {
@@ -159,7 +161,7 @@ Tensor multi_margin_loss(const In& x_, const In& target_, const MultiMarginLossO
   require_class_weight(x, options.weight);
   if (options.p != 1 && options.p != 2)
     throw ValueError(message(fmt::format("p must be 1 or 2, got {}", options.p), {}, "it is the power of a margin"));
-  const Tensor losses = with_target_errors(x, target, [&] {
+  const Tensor others = with_target_errors(x, target, [&] {
     const Tensor column = target.unsqueeze(-1);
     Tensor margins = hinge(options.margin - gather(x, -1, column) + x);
     if (options.p == 2) margins = square(margins);
@@ -167,9 +169,9 @@ Tensor multi_margin_loss(const In& x_, const In& target_, const MultiMarginLossO
       const Tensor factors = index_select(options.weight, 0, column.flatten());
       margins = margins * (x.dim() == 1 ? factors : factors.unsqueeze(-1));
     }
-    return mean(scatter(margins, -1, column, 0), -1);  // of the other classes
+    return scatter(margins, -1, column, 0);
   });
-  return reduced(losses, options.reduction);
+  return options.reduction == Reduction::mean ? mean(others) : reduced(mean(others, -1), options.reduction);
 }
 
 }  // namespace minnow::nn

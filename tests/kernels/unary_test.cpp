@@ -1,3 +1,4 @@
+#include <bit>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/apply.h>
 #include <minnow/tensor/kernels/unary.h>
@@ -213,6 +214,34 @@ TEST_P(Unary, Float64ErfinvIsAccurateToAFewUlp) {
     const long double ulp = std::ldexp(1.0L, std::max(std::ilogb(y[i]), -1022) - 52);
     ASSERT_LE(std::fabs(off) * 0.886226925452758014L * std::exp(root * root) / ulp, 2.5L) << "erfinv(" << x[i] << ")";
   }
+}
+
+TEST_P(Unary, SquareRootsAreRoundedCorrectly) {
+  const auto check = [&](const auto& x, int table) {
+    auto roots = x, powers = x;
+    const auto n = static_cast<std::int64_t>(x.size());
+    const auto& loops = cpu::loops().unary[table];
+    loops[kernels::kIndexOf<UnaryOps, kernels::Sqrt>](x.data(), roots.data(), n, 0, 0);
+    loops[kernels::kIndexOf<UnaryOps, kernels::PowScalar>](x.data(), powers.data(), n, 0.5, 0);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto expected = std::sqrt(x[i]);
+      ASSERT_TRUE(roots[i] == expected || (x[i] < 0 && std::isnan(roots[i]))) << "sqrt(" << x[i] << ")";
+      if (x[i] > 0) {
+        ASSERT_EQ(powers[i], expected) << x[i] << "^0.5";
+      }
+    }
+  };
+  std::vector<float> x;
+  for (std::uint32_t bits = 1; bits < 0x7f800000; bits += 4999) x.push_back(std::bit_cast<float>(bits));
+  std::vector<double> wide;
+  // Next to squares, of doubles and of the middles between two.
+  for (std::int64_t k = std::int64_t{1} << 52; k < std::int64_t{1} << 53; k += 90071992547 + 2 * (k % 1000)) {
+    const double root = static_cast<double>(k), square = root * root, middle = square + root;
+    wide.insert(wide.end(), {square, std::nextafter(square, 0), std::nextafter(square, 1e300), middle, 2 * middle});
+  }
+  for (int e = -1074; e < 1024; ++e) wide.push_back(std::ldexp(1.7, e));
+  for (int i = 0; i < 40; ++i) x.push_back(i % 7 == 0 ? -1.0f : 0.25f), wide.push_back(i % 7 == 0 ? 0.0 : 3.0);
+  check(x, 0), check(wide, 1);
 }
 
 TEST_P(Unary, Float32ErfcAndErfinvHaveARelativeErrorOfAFewUlp) {

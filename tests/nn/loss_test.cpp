@@ -79,6 +79,20 @@ TEST_P(LossOn, WeightSmoothingAndIgnoring) {
               1e-6);
 }
 
+TEST_P(LossOn, NllWithAndWithoutIgnored) {
+  const Tensor logs = log_softmax(logits(), 1).detach().requires_grad_();
+  const auto of = [&](std::int64_t second, Reduction reduction) {
+    return nn::nll_loss(logs, classes(0, second), {.ignore_index = 7, .reduction = reduction});
+  };
+  EXPECT_NEAR(of(1, Reduction::mean).item(), (l00 + l11) / 2, 1e-6);
+  EXPECT_NEAR(of(1, Reduction::sum).item(), l00 + l11, 1e-6);
+  EXPECT_NEAR(of(7, Reduction::mean).item(), l00, 1e-6);
+  EXPECT_NEAR(of(7, Reduction::sum).item(), l00, 1e-6);
+  of(1, Reduction::mean).backward();
+  EXPECT_EQ(logs.grad().to_vector<float>(), (std::vector<float>{-0.5F, 0, 0, -0.5F}));
+  EXPECT_EQ(of(7, Reduction::none).to_vector<float>()[1], 0);
+}
+
 TEST_P(LossOn, Probabilities) {
   const Tensor p = tensor({{0.25, 0.75}, {1., 0.}}).to(device());
   EXPECT_NEAR(nn::cross_entropy(logits(), p).item(), (0.25 * l00 + 0.75 * l01 + l10) / 2, 1e-6);

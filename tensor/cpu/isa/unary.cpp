@@ -1,4 +1,6 @@
+#include <minnow/tensor/cpu/isa/exp_log.h>
 #include <minnow/tensor/cpu/isa/power.h>
+#include <minnow/tensor/cpu/isa/roots.h>
 #include <minnow/tensor/cpu/isa/row_vectors.h>
 #include <minnow/tensor/kernels/apply.h>
 
@@ -11,7 +13,10 @@ template <class Op, class T> void unary(const void* x, void* y, std::int64_t n, 
   Out* out = static_cast<Out*>(y);
   const T q0 = parameter<T>(p0);
   const T q1 = parameter<T>(p1);
+  if constexpr (std::is_same_v<Op, kernels::Sqrt>)
+    return map_roots(a, out, n, [](T v) { return kernels::math::sqrt(v); });
   if constexpr (std::is_same_v<Op, kernels::PowScalar> && std::is_floating_point_v<T>) {
+    if (q0 == T(0.5)) return map_roots(a, out, n, [](T v) { return positive_root(v); });
     return with_power(q0, [&](const auto& power) {
       for (std::int64_t i = 0; i < n; ++i) out[i] = power(a[i]);
     });
@@ -22,6 +27,10 @@ template <class Op, class T> void unary(const void* x, void* y, std::int64_t n, 
       return;
     }
   }
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<Op, kernels::Erfinv> && std::is_same_v<T, double>) return map_erfinv(a, out, n);
+  if constexpr (requires(__m512 v) { lanes_of(Op(), v); }) return map_lanes<Op>(a, out, n);
+#endif
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < n; ++i) out[i] = kernels::Value::of<Op>(a[i], q0, q1);
 }
