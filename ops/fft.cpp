@@ -143,13 +143,14 @@ Tensor transforms(const char* name, const In& x_, const Shape& s, const Shape& g
       throw ValueError(message(fmt::format("dimension {} is given twice", d), {{"x", x}}, "give each one once"));
     const bool other = &d == &dims.back() && kind != Kind::complex;
     const bool real = other && kind == Kind::to_real;
-    const std::int64_t wanted = s.empty() ? -1 : s[static_cast<int>(all.size())];
+    const std::int64_t wanted = s.empty() ? -1 : s[static_cast<int>(&d - dims.data())];
     const std::int64_t size = wanted != -1 ? wanted : real ? 2 * (x.size(d) - 1) : x.size(d);
-    all.push_back(transform_of(x, d, size, norm, other ? kind : Kind::complex, inverse));
+    const Transform t = transform_of(x, d, size, norm, other ? kind : Kind::complex, inverse);
+    if (size != 1 || other) all.push_back(t);  // that of one number is itself
     cut = sized(cut, d, real ? size / 2 + 1 : size);
   }
   if (!complex) std::reverse(all.begin(), all.end());
-  return all.empty() ? x : run(all, cut);
+  return all.empty() ? cut.clone() : run(all, cut);
 }
 
 Tensor shifted(const Tensor& x, const Dims& given, bool back) {

@@ -136,10 +136,14 @@ MinMax largest(const Tensor& x, const Geometry& g, bool indices) {
   const auto depths = detail::max_pool(as_depths(images.values, x), g.depth(), g.ceil_mode);
   const Tensor values = as_volumes(depths.values, images.values, x);
   if (!indices) return {values, {}};
-  const Tensor at = positions(depths.indices).flatten(2);  // depth * pixels + pixel
-  const Tensor in_image = gather(as_depths(positions(images.indices), x).flatten(2), 2, at);
-  const Tensor whole = add(mul(floor_divide(at, depths.values.size(3)), x.size(3) * x.size(4)), in_image);
-  return {values, as_volumes(whole.reshape(depths.values.shape()), images.values, x)};
+  Tensor at = positions(depths.indices);  // depth * pixels + pixel
+  if (at.numel() != 0) {
+    const std::int64_t pixels = x.size(3) * x.size(4);
+    const Tensor first = arange(0, x.size(2) * pixels, pixels, {DType::int64, x.device()}).unsqueeze(1);
+    const Tensor whole = add_(as_depths(positions(images.indices), x), first);
+    at = gather(whole.flatten(2), 2, at.flatten(2)).reshape(at.shape());
+  }
+  return {values, as_volumes(at, images.values, x)};
 }
 
 Tensor average(const Tensor& x, const Geometry& g) {

@@ -193,9 +193,10 @@ Tensor affine_grid(const In& theta_, const Shape& size, bool align_corners) {
       throw ValueError(message("sizes must be positive, got " + size.str(), op, "e.g. {1, 3, 8, 8}"));
   if (!theta.is_floating_point())
     throw DTypeError(message("theta must be floating-point", op, "convert first: .to(float32)"));
-  Shape column{size[0]};
-  for (int d = 0; d < dims; ++d) column.push_back(1);
-  column.push_back(dims);
+  // [N, dims, H, W] and then its transpose: broadcast sums of long rows.
+  Shape column{size[0], dims}, last{0};
+  for (int d = 0; d < dims; ++d) column.push_back(1), last.push_back(2 + d);
+  last.push_back(1);
   const DType compute = theta.dtype() == DType::float64 ? DType::float64 : DType::float32;
   const Tensor map = theta.to(compute);
   Tensor y = map.select(2, dims).reshape(column);
@@ -203,14 +204,14 @@ Tensor affine_grid(const In& theta_, const Shape& size, bool align_corners) {
     const std::int64_t n = size[2 + d];
     const auto count = static_cast<double>(n);
     Shape along = Shape::filled(dims + 2, 1);
-    along[1 + d] = n;
+    along[2 + d] = n;
     const Tensor i = arange(0, n, 1, {DType::float64, theta.device()}).reshape(along);
     const Tensor at = !align_corners ? sub(mul(add(i, 0.5), 2 / count), 1)
                       : n > 1        ? sub(mul(i, 2 / (count - 1)), 1)
                                      : mul(i, 0);
     y = add(y, mul(at.to(compute), map.select(2, dims - 1 - d).reshape(column)));
   }
-  return y.to(theta.dtype());
+  return y.permute(last).contiguous().to(theta.dtype());
 }
 
 }  // namespace minnow

@@ -5,6 +5,7 @@
 #include <vector>
 #include <minnow/ops/convolution/pool.h>
 #include <minnow/ops/convolution/resample.h>
+#include <minnow/ops/detail/index.h>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
@@ -67,7 +68,7 @@ Tensor indices_at(const Tensor& places, const Axis& a) {
 
 Taps linear_taps(const Axis& a, bool align_corners, DType dtype, Device device) {
   const Tensor at = clamp(places(a, align_corners, device), 0, static_cast<double>(a.in - 1));
-  const Tensor first = at.to(DType::int64), second = sub(at, first).to(dtype);
+  const Tensor first = at.to(DType::int64), second = frac(at).to(dtype);
   return {{first, clamp_max(add(first, 1), static_cast<double>(a.in - 1))}, {sub(1, second), second}};
 }
 
@@ -89,7 +90,7 @@ Tensor weighted(const Tensor& x, const Axis& a, const Taps& taps) {
     const NoGradGuard no_grad;
     Backend& backend = dispatch({{"x", x}});
     for (std::size_t t = 0; t < taps.index.size(); ++t) {
-      const Tensor each = index_select(x, a.dim, taps.index[t]);
+      const Tensor each = raw::index_select(x, a.dim, taps.index[t]);
       if (t == 0) y = mul_(each, taps.weight[t]);
       else if (y.numel())
         backend.run(calls::Ternary{raw::kTernary<kernels::Addcmul>, y.dtype(), y, each,

@@ -1,6 +1,7 @@
 #include <minnow/ops/indexing/index.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <minnow/autograd/indexed_node.h>
 #include <minnow/ops/detail/index.h>
@@ -36,7 +37,18 @@ template <class C> void run_indexed(Backend& backend, const C& call, const In& x
 }
 
 /// Backends see a 0-dim tensor as one of a single element.
-View at_least_1d(const View& t) { return t.dim() ? t : View(t.storage(), t.dtype(), {1}, {1}, t.storage_offset()); }
+/// A tensor, or the one element of a 0-dim tensor as a vector.  Refers to what it is given.
+class AtLeast1d {
+ public:
+  explicit AtLeast1d(const View& t) : given_(t) {
+    if (t.dim() == 0) made_.emplace(t.storage(), t.dtype(), Shape{1}, Strides{1}, t.storage_offset());
+  }
+  operator const View&() const { return made_ ? *made_ : given_; }
+
+ private:
+  const View& given_;
+  std::optional<View> made_;
+};
 
 void require_int64(const In& x, const In& index, const char* what = "index must be int64 or int32") {
   if (index->dtype() != DType::int64)
@@ -113,8 +125,8 @@ Tensor gather(const In& x, int dim, const In& index) {
   check_gather(x, dim, index);
   const Tensor out = op.result(index->shape(), x->dtype());
   if (!out.numel()) return out;
-  const View at = at_least_1d(*index);
-  run_indexed(op.backend(), calls::Gather{cropped(at_least_1d(*x), dim, at), at, at_least_1d(out), dim}, x, dim, index);
+  const View at = AtLeast1d(*index);
+  run_indexed(op.backend(), calls::Gather{cropped(AtLeast1d(*x), dim, at), at, AtLeast1d(out), dim}, x, dim, index);
   return out;
 }
 
@@ -139,8 +151,8 @@ Tensor scatter(To to, const In& x, int dim, const In& index, const In& source, S
   const DType wide = sums_in_float(x, source, op) ? DType::float32 : x->dtype();
   const Tensor out = to == To::self ? *x : contiguous(wide == x->dtype() ? clone(x) : cast(x, wide));
   if (index->numel()) {
-    const View at = at_least_1d(*index), from = at_least_1d(cast(source, out.dtype()));
-    run_indexed(backend, calls::ScatterAdd{from, at, cropped(at_least_1d(out), dim, at), dim, op}, x, dim, index);
+    const View at = AtLeast1d(*index), from = AtLeast1d(cast(source, out.dtype()));
+    run_indexed(backend, calls::ScatterAdd{from, at, cropped(AtLeast1d(out), dim, at), dim, op}, x, dim, index);
   }
   return out;
 }
@@ -158,8 +170,8 @@ Tensor add_slices(To to, const In& x, int dim, const In& index, const In& source
   const Tensor out = to == To::self ? *x : contiguous(wide == x->dtype() ? clone(x) : cast(x, wide));
   if (source->numel())
     run_indexed(backend,
-                calls::IndexAdd{at_least_1d(cast(source, out.dtype())), at_least_1d(*index), at_least_1d(out), dim, op},
-                x, dim, index);
+                calls::IndexAdd{AtLeast1d(cast(source, out.dtype())), AtLeast1d(*index), AtLeast1d(out), dim, op}, x,
+                dim, index);
   return out;
 }
 
@@ -191,8 +203,7 @@ Tensor index_select(const In& x, int dim, const In& index) {
   dim = wrap_dim(x, dim);
   const Tensor out = op.result(selected_shape(x, dim, index), x->dtype());
   if (out.numel())
-    run_indexed(op.backend(), calls::IndexSelect{at_least_1d(*x), at_least_1d(*index), at_least_1d(out), dim}, x, dim,
-                index);
+    run_indexed(op.backend(), calls::IndexSelect{AtLeast1d(*x), AtLeast1d(*index), AtLeast1d(out), dim}, x, dim, index);
   return out;
 }
 

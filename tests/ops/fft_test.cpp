@@ -133,6 +133,19 @@ TEST(Fft, AnySize) {
   }
 }
 
+TEST(Fft, DimensionsOfSizeOneAreNotTransformed) {
+  const Tensor x = randn({3, 1, 4, 2});
+  EXPECT_TRUE(equal(fftn(x, {}, {1, 2}), fft(x, {}, 2)));
+  EXPECT_TRUE(equal(fftn(x, {1, -1}, {0, 2}), fft(x.narrow(0, 0, 1), {}, 2)));
+  EXPECT_TRUE(equal(ifftn(x, {}, {1}, FftNorm::ortho), x));
+  EXPECT_EQ(rfftn(x, {1, 1}, {2, 3}).shape(), (Shape{3, 1, 1, 1, 2}));
+  Tensor one = x.narrow(0, 0, 1).narrow(2, 0, 1).clone().requires_grad_();
+  const Tensor y = fftn(one);  // a copy
+  EXPECT_NE(y.raw_data(), one.raw_data());
+  sum(y * y).backward();
+  EXPECT_TRUE(equal(one.grad(), 2 * one.detach()));
+}
+
 /// Many lines along either dimension, in vectors of each instruction set, and lines so long that they are matrices.
 TEST(Fft, ManyLines) {
   manual_seed(4);

@@ -3,8 +3,8 @@
 #include <minnow/tensor/cpu/isa/roots.h>
 #include <minnow/tensor/kernels/unary.h>
 
-// Exponentials and logarithms of AVX-512, whose instructions take numbers apart and scale them: two thirds of the time of the
-// formulas that every processor knows.
+// Exponentials, logarithms and error functions of AVX-512, whose instructions take numbers apart, scale them and look up
+// coefficients: a fifth to two thirds of the time of the formulas that every processor knows.
 
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
@@ -125,6 +125,43 @@ MINNOW_HD __m512d lanes_of(kernels::Log, __m512d x) {
 MINNOW_HD __m512d lanes_of(kernels::Log2, __m512d x) { return log_lanes(x, 1.0, 0.0, 1.44269504088896341); }
 MINNOW_HD __m512d lanes_of(kernels::Log10, __m512d x) {
   return log_lanes(x, 3.01029995663611771306e-01, 3.69423907715893078616e-13, 0.434294481903251828);
+}
+
+/// Taylor's coefficients of erf at 3 / 8 k, those of the highest power first.
+struct ErfTaylor {
+  static constexpr int kTerms = 16;
+  alignas(64) double of[kTerms][16];
+
+  ErfTaylor() {
+    for (int k = 0; k < 16; ++k) {
+      const double at = 0.375 * k;
+      double before = 0, c = 1.1283791670955126 * __builtin_exp(-at * at);  // of the slope g, for which g' = -2 x g
+      of[kTerms - 1][k] = __builtin_erf(at);
+      for (int n = 1; n < kTerms; ++n) {
+        of[kTerms - 1 - n][k] = c / n;
+        const double next = -2 * (at * c + before) / n;
+        before = c, c = next;
+      }
+    }
+  }
+};
+inline const ErfTaylor& erf_taylor() {
+  static const ErfTaylor kTable;
+  return kTable;
+}
+MINNOW_HD __m512d lanes_of(kernels::Erf, __m512d x) {
+  const ErfTaylor& taylor = erf_taylor();
+  const __m512d a = _mm512_maskz_min_pd(0xff, _mm512_set1_pd(6.0), _mm512_abs_pd(x));  // x, if it is NaN
+  const __m512d shifted =
+      _mm512_maskz_min_pd(0xff, a, _mm512_set1_pd(5.625)) * (1 / 0.375) + kernels::math::host::kWideMagic;
+  const __m512d t = a - (shifted - kernels::math::host::kWideMagic) * 0.375;
+  const __m512i k = _mm512_castpd_si512(shifted);
+  __m512d y = _mm512_setzero_pd();
+#pragma GCC unroll 16
+  for (const auto& c : taylor.of) y = y * t + _mm512_permutex2var_pd(_mm512_load_pd(c), k, _mm512_load_pd(c + 8));
+  const __m512d one = _mm512_set1_pd(1.0);
+  y = _mm512_maskz_min_pd(0xff, one, y);
+  return _mm512_or_pd(y, _mm512_and_pd(x, _mm512_set1_pd(-0.0)));
 }
 
 MINNOW_HD __m512 load_lanes(const float* from, unsigned mask) {

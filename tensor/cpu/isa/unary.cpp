@@ -29,7 +29,7 @@ template <class Op, class T> void unary(const void* x, void* y, std::int64_t n, 
   }
 #if defined(__AVX512F__)
   if constexpr (std::is_same_v<Op, kernels::Erfinv> && std::is_same_v<T, double>) return map_erfinv(a, out, n);
-  if constexpr (requires(__m512 v) { lanes_of(Op(), v); }) return map_lanes<Op>(a, out, n);
+  if constexpr (requires { lanes_of(Op(), load_lanes(a)); }) return map_lanes<Op>(a, out, n);
 #endif
 #pragma GCC ivdep
   for (std::int64_t i = 0; i < n; ++i) out[i] = kernels::Value::of<Op>(a[i], q0, q1);
