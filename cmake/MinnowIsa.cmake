@@ -24,6 +24,10 @@ if(minnow_isa_x86)  # few processors still run the baseline
   set(minnow_isa_flags_baseline ${minnow_isa_small})
 endif()
 file(GLOB minnow_isa_sources CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/tensor/cpu/isa/*.cpp")
+if(NOT MINNOW_ONEDNN)
+  file(GLOB minnow_isa_own CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/tensor/cpu/isa/own/*.cpp")
+  list(APPEND minnow_isa_sources ${minnow_isa_own})
+endif()
 # Products and sums may be joined, but not between a sanitizer's checks: clang would join some of them, and the bits would
 # depend on how work is divided.
 set(minnow_isa_contract fast)
