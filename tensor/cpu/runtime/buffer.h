@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/runtime/allocator.h>
 
@@ -13,6 +14,7 @@ class Buffer {
   ~Buffer() {
     if (data_) cpu_allocator().deallocate(data_, bytes_);
   }
+  Buffer(Buffer&& other) noexcept : bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   void* data() const { return data_; }
