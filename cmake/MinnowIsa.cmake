@@ -24,26 +24,48 @@ if(minnow_isa_x86)  # few processors still run the baseline
   set(minnow_isa_flags_baseline ${minnow_isa_small})
 endif()
 file(GLOB minnow_isa_sources CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/tensor/cpu/isa/*.cpp")
+file(GLOB minnow_isa_own_sources CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/tensor/cpu/isa/own/*.cpp")
 # Products and sums may be joined, but not between a sanitizer's checks: clang would join some of them, and the bits would
 # depend on how work is divided.
 set(minnow_isa_contract fast)
 if(MINNOW_SANITIZE)
   set(minnow_isa_contract off)
 endif()
-if(minnow_isa_sources)
-  foreach(variant IN LISTS minnow_isa_variants)
-    add_library(minnow_isa_${variant} OBJECT ${minnow_isa_sources})
-    minnow_set_up(minnow_isa_${variant})
-    target_include_directories(minnow_isa_${variant} PRIVATE "${minnow_include_dir}")
-    target_compile_definitions(minnow_isa_${variant} PRIVATE MINNOW_ISA=${variant} MINNOW_ISA_X86=${minnow_isa_x86}
-                               $<$<STREQUAL:${variant},baseline>:MINNOW_ISA_ONCE>)
-    # Never -ffast-math: NaN, infinities and the order of sums keep their meaning.
-    target_compile_options(minnow_isa_${variant} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O3>" -fno-trapping-math
-                                                         -fno-math-errno -ffp-contract=${minnow_isa_contract}
-                                                         ${minnow_isa_flags_${variant}})
-    # clang does not know `GCC ivdep`, and checks at run time for what it promises.
-    target_compile_options(minnow_isa_${variant} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas>")
-    target_link_libraries(minnow_isa_${variant} PRIVATE OpenMP::OpenMP_CXX)
-    list(APPEND minnow_objects_tensor $<TARGET_OBJECTS:minnow_isa_${variant}>)
-  endforeach()
+# minnow_add_isa(TARGET VARIANT SOURCE...): objects of one instruction set.
+function(minnow_add_isa target variant)
+  add_library(${target} OBJECT ${ARGN})
+  minnow_set_up(${target})
+  target_include_directories(${target} PRIVATE "${minnow_include_dir}")
+  target_compile_definitions(${target} PRIVATE MINNOW_ISA=${variant} MINNOW_ISA_X86=${minnow_isa_x86}
+                             $<$<STREQUAL:${variant},baseline>:MINNOW_ISA_ONCE>)
+  # Never -ffast-math: NaN, infinities and the order of sums keep their meaning.
+  target_compile_options(${target} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O3>" -fno-trapping-math -fno-math-errno
+                                           -ffp-contract=${minnow_isa_contract} ${minnow_isa_flags_${variant}})
+  # clang does not know `GCC ivdep`, and checks at run time for what it promises.
+  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas>")
+  target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
+endfunction()
+foreach(variant IN LISTS minnow_isa_variants)
+  minnow_add_isa(minnow_isa_${variant} ${variant} ${minnow_isa_sources})
+  list(APPEND minnow_objects_tensor $<TARGET_OBJECTS:minnow_isa_${variant}>)
+endforeach()
+
+# What stands in for oneDNN (tensor/cpu/runtime/library.h).  A build with oneDNN only tests it.
+file(GLOB minnow_own_sources CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/tensor/cpu/own/*.cpp")
+add_library(minnow_own OBJECT ${minnow_own_sources})
+minnow_set_up(minnow_own)
+target_include_directories(minnow_own PRIVATE "${minnow_include_dir}")
+target_link_libraries(minnow_own PRIVATE OpenMP::OpenMP_CXX)
+set(minnow_objects_own $<TARGET_OBJECTS:minnow_own>)
+foreach(variant IN LISTS minnow_isa_variants)
+  minnow_add_isa(minnow_own_${variant} ${variant} ${minnow_isa_own_sources})
+  list(APPEND minnow_objects_own $<TARGET_OBJECTS:minnow_own_${variant}>)
+  if(MINNOW_ONEDNN)
+    set_target_properties(minnow_own_${variant} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endforeach()
+if(MINNOW_ONEDNN)
+  set_target_properties(minnow_own PROPERTIES EXCLUDE_FROM_ALL ON)
+else()
+  list(APPEND minnow_objects_tensor ${minnow_objects_own})
 endif()

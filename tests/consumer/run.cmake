@@ -14,7 +14,9 @@ file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}")
 set(configure "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/${MODE}" -B "${WORK}/build" -G "${GENERATOR}"
               "-DCMAKE_CXX_COMPILER=${COMPILER}" -DCMAKE_BUILD_TYPE=Release)
-if(ONEDNN_LIBRARY)
+if(NOT ONEDNN)
+  list(APPEND configure -DMINNOW_ONEDNN=OFF -DCMAKE_DISABLE_FIND_PACKAGE_OneDNN=ON)  # nor may the package ask for it
+elseif(ONEDNN_LIBRARY)
   list(APPEND configure "-DOneDNN_INCLUDE_DIR=${ONEDNN_INCLUDE}" "-DOneDNN_LIBRARY=${ONEDNN_LIBRARY}")
 endif()
 if(MODE STREQUAL "installed")

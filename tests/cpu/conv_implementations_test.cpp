@@ -8,7 +8,7 @@
 #include <minnow/minnow.h>
 #include <minnow/tensor/cpu/convolution/conv_parts.h>
 #include <minnow/tensor/cpu/runtime/isa.h>
-#include <minnow/tensor/cpu/runtime/onednn.h>
+#include <minnow/tensor/cpu/runtime/library.h>
 
 // oneDNN answers some sizes and layouts with plain loops ("ref:any"), which take hundreds of times as long as its kernels.
 // What computes a convolution is looked at by name: times say less, and take longer.
@@ -143,7 +143,7 @@ TEST(ConvImplementationsDeathTest, RunInKernelsWithAvx2) {
         expect_fast(models());
         expect_fast(random_sizes(10000));
         EXPECT_EQ(slow_products(), "");
-        std::exit(::testing::Test::HasFailure() || cpu::onednn::has_avx512() ? 1 : 0);
+        std::exit(::testing::Test::HasFailure() || cpu::library::is_faster_for_large() ? 1 : 0);
       },
       ::testing::ExitedWithCode(0), "");
   ::unsetenv("ONEDNN_MAX_CPU_ISA");

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include <minnow/tensor/cpu/runtime/onednn_plan.h>
 #include <minnow/tensor/runtime/threads.h>
 #include "numbers.h"
 
@@ -91,17 +90,6 @@ TEST(CpuPlan, SeveralThreadsUseOneAtTheSameTime) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, std::vector<int>(kThreads, 0));
-}
-
-TEST(CpuPlan, KeysDifferByEveryNumber) {
-  using Key = cpu::onednn::PlanKey;
-  const auto key = [] { return Key(); };
-  EXPECT_EQ(key().add(1, 2).add(Shape{3, 4}), key().add(1, 2).add(Shape{3, 4}));
-  EXPECT_EQ(key().add(1).hash(), key().add(1).hash());
-  EXPECT_FALSE(key().add(1, 2) == key().add(2, 1));
-  EXPECT_FALSE(key().add(Shape{3}).add(Shape{4}) == key().add(Shape{3, 4}));
-  EXPECT_FALSE(key().add(0.5) == key().add(0.25));
-  EXPECT_FALSE(key().add(0) == key());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include <minnow/tensor/cpu/runtime/onednn.h>
+#include <minnow/tensor/cpu/runtime/library.h>
 #include "cpu_support.h"
 
 namespace minnow {
@@ -49,7 +49,7 @@ class Expected {
       least = std::min(least, static_cast<float>(get(x, i)));
       most = std::max(most, static_cast<float>(get(x, i)));
     }
-    const int highest = cpu::onednn::adds_bytes_exactly() ? 255 : 127;
+    const int highest = cpu::library::adds_bytes_exactly() ? 255 : 127;
     const auto by = static_cast<float>((static_cast<double>(most) - static_cast<double>(least)) / highest);
     const double from_least = -static_cast<double>(least) / by, from_most = highest - static_cast<double>(most) / by;
     const double zero = std::nearbyint(from_least < highest - static_cast<double>(most) / by ? from_least : from_most);

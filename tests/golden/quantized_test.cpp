@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
 #include <minnow/nn/module/quantize.h>
-#include <minnow/tensor/cpu/runtime/onednn.h>
+#include <minnow/tensor/cpu/runtime/library.h>
 
 #include "devices.h"
 #include "golden.h"
@@ -34,7 +34,7 @@ class GoldenQuantized : public DeviceTest {
     Tensors x;
     for (int i = 0; i < 3; ++i)
       if (book.contains(name + "/in" + std::to_string(i))) x.push_back(book[name + "/in" + std::to_string(i)]);
-    if (!cpu::onednn::adds_bytes_exactly()) tolerance = kWithSevenBits;
+    if (!cpu::library::adds_bytes_exactly()) tolerance = kWithSevenBits;
     expect_close(call(module, x), book[name + "/out0"], name, {tolerance, tolerance});
   }
 };

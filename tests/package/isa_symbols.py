@@ -24,7 +24,7 @@ def main():
     variants, objects = sys.argv[1:split], sys.argv[split + 1:]
     faults, seen, weak = 0, set(), 0
     for path in objects:
-        variant = re.search(r"minnow_isa_(\w+)\.dir", path).group(1)
+        variant = re.search(r"minnow_(?:isa|own)_(\w+)\.dir", path).group(1)
         seen.add(variant)
         if variant == "baseline":
             continue

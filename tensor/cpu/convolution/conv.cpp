@@ -2,7 +2,6 @@
 #include <atomic>
 #include <string>
 #include <vector>
-#include <minnow/tensor/cpu/convolution/conv_direct.h>
 #include <minnow/tensor/cpu/convolution/conv_few.h>
 #include <minnow/tensor/cpu/convolution/conv_parts.h>
 #include <minnow/tensor/cpu/convolution/conv_unfold.h>
@@ -10,12 +9,12 @@
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/elementwise/activate.h>
 #include <minnow/tensor/cpu/elementwise/dense_copy.h>
-#include <minnow/tensor/cpu/runtime/onednn_plan.h>
+#include <minnow/tensor/cpu/runtime/library.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/runtime/threads.h>
 
-// One input channel is read by conv_few.h, and 3x3 windows of many channels are computed by winograd.h.  Else oneDNN computes
-// float32 and halves on dense channels-last activations (others are copied to that layout, and a single ungrouped input
+// One input channel is read by conv_few.h, and 3x3 windows of many channels are computed by winograd.h.  Else the library
+// (library.h) computes float32 and halves on dense channels-last activations (others are copied to that layout, and a single ungrouped input
 // channel gets a second one of zeros); weights are reordered to the layout that it chooses.  Halves without a primitive on
 // this machine are computed in float32; weight gradients of halves are sums in float32.  float64, and what oneDNN has only
 // plain loops for, is computed by conv_unfold.h.  Results have the same bits for any number of threads.
@@ -23,11 +22,9 @@
 namespace minnow::cpu {
 namespace {
 
-using onednn::memory;
-
 constexpr const char* kBackward = "conv2d_backward";
 
-bool has_library_dtype(const View& t) { return onednn::has_type(t.dtype()); }
+bool has_library_dtype(const View& t) { return t.dtype() == DType::float32 || is_half(t.dtype()); }
 
 /// The dtype in which images are unfolded.
 DType unfolded(DType dtype) { return dtype == DType::float64 ? dtype : DType::float32; }
@@ -36,12 +33,6 @@ View unfolded(const View& t) { return t.defined() ? packed(t, unfolded(t.dtype()
 /// With one channel NCHW and NHWC have the same strides, and oneDNN takes the slower one: a second channel of zeros is
 /// added.
 std::int64_t padded(std::int64_t channels) { return channels == 1 ? 2 : channels; }
-
-View first_slices(const View& t, int dim, std::int64_t n) {
-  Shape shape = t.shape();
-  shape[dim] = n;
-  return View(t.storage(), t.dtype(), shape, t.strides(), t.storage_offset());
-}
 
 /// Activations for oneDNN: channels-last, in `dtype`, with at least two channels if `pad`.
 View activations(const View& t, DType dtype, bool pad) {
@@ -79,7 +70,7 @@ View weights(const View& w, DType dtype, bool pad) {
 
 /// AMX multiplies bfloat16 faster than Winograd's float32 can be.
 bool takes_winograd(DType dtype, const Conv2dParams& params, const Shape& w, const Shape& y) {
-  const bool is_read = dtype == DType::float32 || (dtype == DType::bfloat16 && !onednn::has_amx());
+  const bool is_read = dtype == DType::float32 || (dtype == DType::bfloat16 && !library::has_tiles());
   return is_read && suits_winograd(params, w, y);
 }
 
@@ -110,7 +101,7 @@ bool library_forward(const Conv2dParams& params, const View& x, const View& w, c
     winograd_forward(params, in, in_dtype(kernel, DType::float32), b.defined() ? in_dtype(b, DType::float32) : b, out,
                      activation);
   } else {
-    if (!direct_forward(params, in, kernel, b, out, activation)) return false;
+    if (!library::conv_forward(params, in, kernel, b, out, activation)) return false;
     if (dtype != DType::float32) activate(activation, out);
   }
   store(out, y);
@@ -127,123 +118,14 @@ bool library_backward_input(const Conv2dParams& params, const View& grad, const 
   const bool direct = !pad && grad_x.is_contiguous(MemoryFormat::channels_last);
   const View out = direct ? grad_x : scratch(shape, dtype, MemoryFormat::channels_last);
   if (way == ConvWay::winograd) winograd_backward_input(params, g, in_dtype(kernel, DType::float32), out);
-  else if (!direct_backward_input(params, g, kernel, out)) return false;
+  else if (!library::conv_backward_input(params, g, kernel, out)) return false;
   store(direct ? out : first_slices(out, 1, grad_x.shape()[1]), grad_x);
   return true;
-}
-
-/// The weight and bias gradient of some images, on one thread: float32, of operands in `dtype`.
-struct PartPlan {
-  std::int64_t images = 0;
-  onednn::Relayout x, grad;
-  onednn::Executable sums;
-  memory::desc layout;  // of the weight gradient
-
-  /// `want`: the layout of the weight gradient, or any.
-  PartPlan(const Conv2dParams& params, Shape xs, const Shape& w, Shape ys, bool bias, std::int64_t n,
-           const memory::desc& want, DType dtype)
-      : images(n) {
-    xs[0] = ys[0] = n;
-    ConvLayouts d = conv_layouts(params, xs, w, ys, dtype, bias);
-    if (bias) d.bias = row_major({w[0]}, DType::float32);
-    const auto plan =
-        onednn::conv_weight_plan(kBackward, params, {d.x, want, d.bias, d.y}, dtype == DType::float32 ? want : d.w);
-    if (!plan) return;
-    layout = plan.diff_weights_desc();
-    x = onednn::Relayout(kBackward, d.x, plan.src_desc());
-    grad = onednn::Relayout(kBackward, d.y, plan.diff_dst_desc());
-    sums = onednn::executable<dnnl::convolution_backward_weights>(kBackward, plan,
-                                                                  {{DNNL_ARG_SRC, plan.src_desc()},
-                                                                   {DNNL_ARG_DIFF_DST, plan.diff_dst_desc()},
-                                                                   {DNNL_ARG_DIFF_WEIGHTS, layout},
-                                                                   {DNNL_ARG_DIFF_BIAS, d.bias}});
-  }
-  std::size_t bytes() const { return x.bytes() + grad.bytes() + sums.scratch_bytes(); }
-  /// With the addresses of the part's first image.
-  void run(const char* grad_data, const char* x_data, float* weight, float* bias, char* own) const {
-    char* grad_copy = own + x.bytes();
-    sums.run(kBackward, {x.run(kBackward, x_data, own), grad.run(kBackward, grad_data, grad_copy), weight, bias},
-             grad_copy + grad.bytes());
-  }
-};
-
-/// Parts have at most two sizes; their sums have one layout.
-struct WeightPlan {
-  PartPlan small, large;
-  onednn::Executable rows;
-  std::int64_t floats = 0;
-
-  WeightPlan(const Conv2dParams& params, const Shape& x, const Shape& w, const Shape& y, bool bias,
-             const ConvParts& parts, DType dtype)
-      : small(params, x, w, y, bias, parts.small(), onednn::any_layout(grouped(w, params.groups), DType::float32),
-              dtype),
-        large(small.sums ? PartPlan(params, x, w, y, bias, parts.large(), small.layout, dtype) : small) {
-    if (!usable()) return;
-    rows = onednn::reorder(kBackward, small.layout, row_major(grouped(w, params.groups), DType::float32));
-    floats = static_cast<std::int64_t>(small.layout.get_size() / sizeof(float));
-  }
-  bool usable() const { return small.sums && large.sums; }
-};
-
-std::shared_ptr<WeightPlan> weight_plan(const Conv2dParams& params, DType dtype, const Shape& x, const Shape& w,
-                                        const Shape& y, bool bias) {
-  return onednn::plans<WeightPlan>().get(conv_key(params, dtype, x, w, y, bias), [&] {
-    return std::make_shared<WeightPlan>(params, x, w, y, bias, cut(x[0], w.numel()), dtype);
-  });
-}
-
-/// Adds the sums of the parts to the first one, in order.
-const float* add_parts(const View& parts) {
-  const std::int64_t n = parts.shape()[0], size = parts.shape()[1];
-  float* sum = static_cast<float*>(parts.raw_data());
-  for (std::int64_t p = 1; p < n; ++p) {
-    const float* part = sum + p * size;
-    for (std::int64_t i = 0; i < size; ++i) sum[i] += part[i];
-  }
-  return sum;
-}
-
-/// Stores sums in oneDNN's layout to the weight gradient, without the channels of padding.
-void store_weight_gradient(const onednn::Executable& to_rows, const float* sums, const Shape& shape,
-                           const View& grad_w) {
-  const bool direct = grad_w.is_contiguous() && grad_w.shape() == shape && grad_w.dtype() == DType::float32;
-  const View rows = direct ? grad_w : scratch(shape, DType::float32);
-  to_rows.run(kBackward, {sums, rows.raw_data()});
-  if (!direct) convert(first_slices(rows, 1, grad_w.shape()[1]), grad_w);
 }
 
 /// `t` if it is row-major float32, otherwise new memory.
 View packed_output(const View& t) {
   return t.is_contiguous() && t.dtype() == DType::float32 ? t : scratch(t.shape(), DType::float32);
-}
-
-/// By oneDNN, in the dtype of `in` and `g`; false if it has no such convolution.  `shape`: that of the weights.
-bool parts_backward_weight(const Conv2dParams& params, const View& g, const View& in, const Shape& shape,
-                           const View& grad_w, const View& grad_bias) {
-  const bool with_bias = grad_bias.defined();
-  const ConvParts parts = cut(in.shape()[0], shape.numel());
-  const onednn::OneThread alone;
-  const auto plan = weight_plan(params, in.dtype(), in.shape(), shape, g.shape(), with_bias);
-  if (!plan->usable()) return false;
-  if (plan->small.x.bytes() != 0) count_copies({1, 0});
-  if (plan->small.grad.bytes() != 0) count_copies({1, 0});
-
-  const View weight = scratch({parts.count, plan->floats}, DType::float32),
-             bias = scratch({parts.count, shape[0]}, DType::float32);
-  for_parts(parts, std::max(plan->small.bytes(), plan->large.bytes()),
-            [&](std::int64_t i, const ConvPart& part, char* own) {
-              (part.size == plan->small.images ? plan->small : plan->large)
-                  .run(static_cast<const char*>(g.raw_data()) + part.first * image_bytes(g),
-                       static_cast<const char*>(in.raw_data()) + part.first * image_bytes(in),
-                       static_cast<float*>(weight.raw_data()) + i * plan->floats,
-                       with_bias ? static_cast<float*>(bias.raw_data()) + i * shape[0] : nullptr, own);
-            });
-  store_weight_gradient(plan->rows, add_parts(weight), shape, grad_w);
-  if (with_bias) {
-    add_parts(bias);
-    convert(View(bias.storage(), bias.dtype(), {shape[0]}, {1}), grad_bias);
-  }
-  return true;
 }
 
 bool library_backward_weight(const Conv2dParams& params, const View& grad, const View& x, const View& grad_w,
@@ -255,7 +137,7 @@ bool library_backward_weight(const Conv2dParams& params, const View& grad, const
   if (way == ConvWay::library) {
     Shape shape = grad_w.shape();
     if (pad) shape[1] = padded(shape[1]);
-    if (parts_backward_weight(params, g, activations(x, dtype, pad), shape, grad_w, grad_bias)) return true;
+    if (library::conv_backward_weight(params, g, activations(x, dtype, pad), shape, grad_w, grad_bias)) return true;
     return is_half(dtype) && library_backward_weight(params, activations(grad, DType::float32, false),
                                                      activations(x, DType::float32, false), grad_w, grad_bias);
   }
@@ -295,20 +177,16 @@ std::vector<std::string> conv_implementations(ConvDirection direction, DType dty
     case ConvWay::library: break;
   }
   if (params.groups == 1 && x[1] == 1) x[1] = w[1] = padded(1);
-  std::vector<std::string> names;
-  if (direction != ConvDirection::backward_weight) names = direct_implementations(direction, dtype, params, x, w, y);
-  else if (const auto plan = weight_plan(params, dtype, x, w, y, false); plan->usable())
-    names = {plan->small.sums.implementation(), plan->large.sums.implementation()};
+  std::vector<std::string> names = library::conv_names(direction, dtype, params, x, w, y);
   if (names.empty() && is_half(dtype)) return conv_implementations(direction, DType::float32, params, x, w, y);
   if (names.empty()) names = {"unfolded"};
   return names;
 }
 
-onednn::PlanKey conv_key(const Conv2dParams& p, DType dtype, const Shape& x, const Shape& w, const Shape& y,
-                         bool bias) {
-  onednn::PlanKey key;
-  key.add(p.stride[0], p.stride[1], p.padding[0], p.padding[1], p.dilation[0], p.dilation[1], p.groups);
-  return key.add(static_cast<int>(dtype), bias).add(x).add(w).add(y);
+View first_slices(const View& t, int dim, std::int64_t n) {
+  Shape shape = t.shape();
+  shape[dim] = n;
+  return View(t.storage(), t.dtype(), shape, t.strides(), t.storage_offset());
 }
 
 std::int64_t image_bytes(const View& t) {

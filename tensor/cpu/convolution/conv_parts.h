@@ -2,8 +2,8 @@
 
 #include <string>
 #include <vector>
+#include <minnow/tensor/backend/backend.h>
 #include <minnow/tensor/cpu/runtime/each_part.h>
-#include <minnow/tensor/cpu/runtime/onednn_plan.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
@@ -49,9 +49,8 @@ void count_copies(ConvCopies more);
 /// Bytes from one image to the next, of dense activations.
 std::int64_t image_bytes(const View& t);
 
-/// What a plan of a convolution depends on.
-onednn::PlanKey conv_key(const Conv2dParams& params, DType dtype, const Shape& x, const Shape& w, const Shape& y,
-                         bool bias);
+/// The first n of dimension `dim`.
+View first_slices(const View& t, int dim, std::int64_t n);
 
 /// Calls f(number, part, `bytes` of memory of the thread) for each part, in parallel.
 template <class F> void for_parts(const ConvParts& parts, std::size_t bytes, const F& f) {

@@ -5,6 +5,7 @@
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/elementwise/dense_copy.h>
 #include <minnow/tensor/cpu/products/gemm.h>
+#include <minnow/tensor/cpu/runtime/buffer.h>
 #include <minnow/tensor/cpu/runtime/each_part.h>
 #include <minnow/tensor/cpu/runtime/parallel.h>
 #include <minnow/tensor/kernels/reduce.h>
@@ -50,7 +51,7 @@ template <class T> class Unfolded {
     const auto bytes = is_same_ ? 0 : sizeof(T) * static_cast<std::size_t>(channel_step_ * taps * position_step_);
     if (parts >= num_threads())
       return for_each_part(parts, bytes, [&](std::int64_t i, char* own) { f(i, reinterpret_cast<T*>(own)); });
-    const onednn::Buffer memory(bytes);
+    const Buffer memory(bytes);
     for (std::int64_t i = 0; i < parts; ++i) f(i, static_cast<T*>(memory.data()));
   }
 

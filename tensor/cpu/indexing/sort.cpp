@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include <minnow/tensor/cpu/runtime/onednn.h>
+#include <minnow/tensor/cpu/runtime/buffer.h>
 #include <minnow/tensor/cpu/runtime/parallel.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/internal.h>
@@ -12,8 +12,6 @@
 
 namespace minnow::cpu {
 namespace {
-
-using onednn::Buffer;
 
 template <class T> using KeyOf = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 template <class T> inline constexpr int kKeyBits = static_cast<int>(8 * sizeof(T));

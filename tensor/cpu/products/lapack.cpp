@@ -10,6 +10,7 @@
 #include <vector>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
+#include <minnow/tensor/cpu/runtime/buffer.h>
 #include <minnow/tensor/cpu/runtime/each_part.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -360,7 +361,7 @@ template <class T> Outcome run(const calls::Lapack& args) {
   if (library().takes_threads && args.a.nbytes() * std::max<std::int64_t>(1, columns(args.a)) >= kParallelBytes) {
     for_each_part(batch, bytes, one);
   } else {
-    const onednn::Buffer memory(bytes);
+    const Buffer memory(bytes);
     for (std::int64_t i = 0; i < batch; ++i) one(i, static_cast<char*>(memory.data()));
   }
   return std::all_of(infos.begin(), infos.end(), [](int info) { return info == 0; }) ? Outcome::ok

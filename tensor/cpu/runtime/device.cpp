@@ -2,7 +2,7 @@
 #include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include <minnow/tensor/cpu/runtime/onednn.h>
+#include <minnow/tensor/cpu/runtime/library.h>
 #include <minnow/tensor/cpu/runtime/parallel.h>
 
 namespace minnow {
@@ -39,7 +39,7 @@ Stream CpuBackend::new_stream(int) { return make_stream(); }
 
 void CpuBackend::synchronize(int) {}
 
-bool CpuBackend::computes_half(DType dtype) const { return onednn::has_half(dtype); }
+bool CpuBackend::computes_half(DType dtype) const { return library::has_half(dtype); }
 
 void CpuBackend::transfer(const View& from, const View& to, bool) {
   const char* source = static_cast<const char*>(from.raw_data());

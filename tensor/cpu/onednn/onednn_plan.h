@@ -10,7 +10,7 @@
 #include <string_view>
 #include <type_traits>
 #include <minnow/tensor/backend/plan_cache.h>
-#include <minnow/tensor/cpu/runtime/onednn.h>
+#include <minnow/tensor/cpu/onednn/onednn.h>
 #include <minnow/tensor/internal.h>
 
 // Plans of oneDNN with the objects that an execution needs, kept so that a steady state makes none.

@@ -1,4 +1,4 @@
-#include <minnow/tensor/cpu/convolution/conv_direct.h>
+#include <minnow/tensor/cpu/onednn/conv_direct.h>
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,10 @@
 #include <vector>
 #include <minnow/tensor/cpu/convolution/conv_parts.h>
 #include <minnow/tensor/cpu/elementwise/activate.h>
-#include <minnow/tensor/cpu/runtime/onednn_plan.h>
+#include <minnow/tensor/cpu/onednn/onednn_plan.h>
+#include <minnow/tensor/cpu/runtime/buffer.h>
+#include <minnow/tensor/cpu/runtime/each_part.h>
+#include <minnow/tensor/cpu/runtime/library.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
@@ -200,7 +203,7 @@ template <class Direction> class DirectPlan {
 
   /// Calls f(rows, primitive, weights in oneDNN's layout, scratch memory) for each part.
   template <class F> void run(const View& w, const F& f) const {
-    const onednn::Buffer copies(weights_bytes_);
+    const Buffer copies(weights_bytes_);
     std::array<const void*, kMaxLayouts> weights{};
     char* room = static_cast<char*>(copies.data());
     for (std::size_t i = 0; i < weights_.size(); ++i) {
@@ -257,15 +260,22 @@ ConvLayouts conv_layouts(const Conv2dParams& params, const Shape& x, const Shape
           bias ? row_major({w[0]}, dtype) : onednn::nothing(), onednn::desc_of(y, channels_last_strides(y), dtype)};
 }
 
-std::vector<std::string> direct_implementations(ConvDirection direction, DType dtype, const Conv2dParams& params,
-                                                const Shape& x, const Shape& w, const Shape& y) {
+onednn::PlanKey conv_key(const Conv2dParams& p, DType dtype, const Shape& x, const Shape& w, const Shape& y,
+                         bool bias) {
+  onednn::PlanKey key;
+  key.add(p.stride[0], p.stride[1], p.padding[0], p.padding[1], p.dilation[0], p.dilation[1], p.groups);
+  return key.add(static_cast<int>(dtype), bias).add(x).add(w).add(y);
+}
+
+std::vector<std::string> direct_names(ConvDirection direction, DType dtype, const Conv2dParams& params, const Shape& x,
+                                      const Shape& w, const Shape& y) {
   return direction == ConvDirection::forward
              ? direct_plan<Forward>(params, x, w, y, dtype, false)->implementations()
              : direct_plan<BackwardInput>(params, x, w, y, dtype, false)->implementations();
 }
 
-bool direct_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y,
-                    Activation activation) {
+bool library::conv_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y,
+                           Activation activation) {
   const onednn::OneThread alone;
   const auto plan = direct_plan<Forward>(params, x.shape(), w.shape(), y.shape(), x.dtype(), bias.defined());
   if (!plan->usable()) return false;
@@ -280,7 +290,7 @@ bool direct_forward(const Conv2dParams& params, const View& x, const View& w, co
   return true;
 }
 
-bool direct_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x) {
+bool library::conv_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x) {
   const onednn::OneThread alone;
   const auto plan = direct_plan<BackwardInput>(params, grad_x.shape(), w.shape(), grad.shape(), grad.dtype(), false);
   if (!plan->usable()) return false;

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <minnow/tensor/backend/backend.h>
 #include <minnow/tensor/internal.h>
-#include <minnow/tensor/runtime/allocator.h>
 
 // The only files that depend on oneDNN's version (2.6 to 3.x): engine, layouts, plans.  Errors of oneDNN become a
 // BackendError with the operation.
@@ -30,24 +29,6 @@ class OneThread {
   int before_;
 };
 
-/// Host memory for a scope, from the allocator of tensors.
-class Buffer {
- public:
-  explicit Buffer(std::size_t bytes) : bytes_(bytes), data_(bytes ? cpu_allocator().allocate(bytes) : nullptr) {}
-  ~Buffer() {
-    if (data_) cpu_allocator().deallocate(data_, bytes_);
-  }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  void* data() const { return data_; }
-
- private:
-  std::size_t bytes_;
-  void* data_;
-};
-
-/// Whether plans can be made for a dtype: float32, bfloat16, float16.
-bool has_type(DType dtype);
 memory::data_type type_of(DType dtype);
 /// With the sizes and strides of a view.
 memory::desc desc_of(const View& tensor);
@@ -101,18 +82,6 @@ struct Gemm {
   std::int64_t ldc;
 };
 void sgemm(std::string_view op, const Gemm& gemm);
-
-/// Whether oneDNN uses AVX-512 for float32.
-bool has_avx512();
-/// Whether the machine has tiles for products of bfloat16.
-bool has_amx();
-
-/// Whether the processor has instructions for products of a half dtype that oneDNN uses.
-bool has_half(DType dtype);
-
-/// Whether products of uint8 and int8 are added as 32 bits.  Without instructions for it, pairs of them are added as 16 bits
-/// and cut off; bytes up to 127 are exact there too.
-bool adds_bytes_exactly();
 
 /// OutOfMemoryError if there is too little address space for a plan or primitive; oneDNN would crash.
 void require_address_space(std::string_view op);

@@ -1,7 +1,8 @@
-#include <minnow/tensor/cpu/runtime/onednn_plan.h>
+#include <minnow/tensor/cpu/onednn/onednn_plan.h>
 
 #include <mutex>
 #include <vector>
+#include <minnow/tensor/cpu/runtime/buffer.h>
 #include <minnow/tensor/cpu/runtime/per_thread.h>
 
 namespace minnow::cpu::onednn {

@@ -1,4 +1,4 @@
-#include <minnow/tensor/cpu/runtime/onednn.h>
+#include <minnow/tensor/cpu/onednn/onednn.h>
 
 #include <omp.h>
 #include <string>
@@ -115,45 +115,6 @@ OneThread::OneThread() : before_(omp_get_max_threads()) {
 OneThread::~OneThread() {
   if (before_ != 1) omp_set_num_threads(before_);
 }
-
-namespace {
-
-/// Whether oneDNN uses all the instructions that `wanted` stands for.
-bool has_isa(dnnl::cpu_isa wanted) {
-  const auto all = static_cast<unsigned>(wanted);
-  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & all) == all;
-}
-
-}  // namespace
-
-bool has_avx512() {
-  static const bool there = has_isa(dnnl::cpu_isa::avx512_core);
-  return there;
-}
-
-bool has_amx() {
-  static const bool there = has_isa(dnnl::cpu_isa::avx512_core_amx);
-  return there;
-}
-
-bool has_half(DType dtype) {
-  if (dtype == DType::bfloat16) return has_isa(dnnl::cpu_isa::avx512_core_bf16);
-#if DNNL_VERSION_MAJOR >= 3
-  if (dtype == DType::float16) return has_isa(dnnl::cpu_isa::avx512_core_fp16);
-#endif
-  return false;
-}
-
-bool adds_bytes_exactly() {
-#if defined(__x86_64__)
-  static const bool exact = has_isa(dnnl::cpu_isa::avx512_core_vnni) || has_isa(dnnl::cpu_isa::avx2_vnni);
-  return exact;
-#else
-  return true;
-#endif
-}
-
-bool has_type(DType dtype) { return dtype == DType::float32 || is_half(dtype); }
 
 memory::data_type type_of(DType dtype) {
   switch (dtype) {

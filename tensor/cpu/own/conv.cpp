@@ -1,0 +1,258 @@
+#include <algorithm>
+#include <vector>
+#include <minnow/tensor/cpu/elementwise/activate.h>
+#include <minnow/tensor/cpu/own/conv_pack.h>
+#include <minnow/tensor/cpu/runtime/each_part.h>
+#include <minnow/tensor/cpu/runtime/library.h>
+
+// Convolutions and the gradients of their inputs as products without unfolded images: a tile of six positions reads its
+// rows where they are, a run of channels for each tap of the window, or zeros where that is padding.  For the gradient of an
+// input, the positions with the same remainder by the stride are taken together, because the same taps reach them.
+
+namespace minnow::cpu {
+namespace {
+
+constexpr std::int64_t kMaxDepth = 512;  // of a run
+
+/// A position of the window: what it adds to a position in the input, and the first row of its weights in a panel.
+struct Tap {
+  std::int64_t row, col, weights;
+};
+
+/// out[position * out_step + out_first] = bias + the sum over the taps of in[position * in_step + tap] times its weights.
+struct Sweep {
+  ChannelsLast in, out;
+  std::int64_t groups, depth, outputs;  ///< of a group: channels of a tap, channels of `out`
+  std::int64_t rows, cols;              ///< positions of an image
+  std::int64_t in_step[2], out_step[2], out_first[2];
+  std::vector<Tap> taps;
+  const ConvPanels* panels;
+  const float* bias = nullptr;
+  Activation activation = Activation::none;
+
+  std::int64_t positions() const { return in.images * rows * cols; }
+  bool is_channelwise() const { return groups > 1 && depth == 1 && outputs == 1; }
+};
+
+/// Channels [from, from + depth) of a tap.
+struct Segment {
+  const Tap* tap;
+  std::int64_t from, depth;
+};
+
+/// The lowest and highest that taps add to a position.
+struct Reach {
+  std::int64_t top = 0, bottom = 0, left = 0, right = 0;
+
+  explicit Reach(const std::vector<Tap>& taps) {
+    for (const Tap& tap : taps) {
+      top = std::min(top, tap.row);
+      bottom = std::max(bottom, tap.row);
+      left = std::min(left, tap.col);
+      right = std::max(right, tap.col);
+    }
+  }
+};
+
+/// Six positions; at the end the last one several times.
+class Rows {
+ public:
+  Rows(const Sweep& s, const Reach& reach, std::int64_t first, int height) : in_(s.in) {
+    std::int64_t col = first % s.cols, line = first / s.cols, row = line % s.rows, image = line / s.rows;
+    for (int r = 0; r < kConvRows; ++r) {
+      const std::int64_t h = row * s.in_step[0], w = col * s.in_step[1];
+      row_[r] = h;
+      col_[r] = w;
+      at_[r] = ((image * in_.rows + h) * in_.cols + w) * in_.channels;
+      inside_ = inside_ && h + reach.top >= 0 && h + reach.bottom < in_.rows && w + reach.left >= 0 &&
+                w + reach.right < in_.cols;
+      out[r] = s.out.at(image, row * s.out_step[0] + s.out_first[0], col * s.out_step[1] + s.out_first[1]);
+      if (r + 1 >= height || ++col < s.cols) continue;
+      col = 0;
+      if (++row < s.rows) continue;
+      row = 0;
+      ++image;
+    }
+  }
+  /// Returns false if all rows of the run are padding.
+  bool read(const Tap& tap, std::int64_t channel, const float* zeros, ConvRun& run) const {
+    const std::int64_t step = (tap.row * in_.cols + tap.col) * in_.channels + channel;
+    bool any = inside_;
+    if (inside_)
+      for (int r = 0; r < kConvRows; ++r) run.rows[r] = in_.data + (at_[r] + step);
+    else
+      for (int r = 0; r < kConvRows; ++r) {
+        const std::int64_t row = row_[r] + tap.row, col = col_[r] + tap.col;
+        const bool is_there = row >= 0 && row < in_.rows && col >= 0 && col < in_.cols;
+        run.rows[r] = is_there ? in_.data + (at_[r] + step) : zeros;
+        any = any || is_there;
+      }
+    return any;
+  }
+
+  float* out[kConvRows];
+
+ private:
+  const ChannelsLast& in_;
+  std::int64_t at_[kConvRows], row_[kConvRows], col_[kConvRows];
+  bool inside_ = true;
+};
+
+class Sweeper {
+ public:
+  explicit Sweeper(const Sweep& s)
+      : s_(s), reach_(s.taps), zeros_(static_cast<std::size_t>(std::max(s.in.channels, s.depth)), 0.0f) {
+    if (!s.is_channelwise()) divide_depth();
+    else most_runs_ = s.taps.size();
+  }
+
+  /// Positions are divided by sizes; the sums of each are the same in any division.
+  void run() const {
+    constexpr std::int64_t kPositions = 96, kWork = 1 << 19;  // multiplications of a part at least
+    const std::int64_t each = std::max<std::int64_t>(1, s_.groups * s_.depth * s_.outputs * std::ssize(s_.taps));
+    const std::int64_t step = std::max(kPositions, kWork / each / kPositions * kPositions), all = s_.positions();
+    for_each_part((all + step - 1) / step, (most_runs_ + 1) * sizeof(ConvRun), [&](std::int64_t i, char* own) {
+      auto* const runs = reinterpret_cast<ConvRun*>(own);
+      if (s_.is_channelwise()) channels(i * step, std::min(all, (i + 1) * step), runs);
+      else tiles(i * step, std::min(all, (i + 1) * step), runs);
+    });
+  }
+
+ private:
+  /// Into blocks whose weights stay in the second-level cache.
+  void divide_depth() {
+    constexpr std::int64_t kFloats = 1 << 17;
+    const std::int64_t most = std::clamp<std::int64_t>(kFloats / (s_.groups * s_.outputs), 96, kMaxDepth);
+    std::int64_t deep = 0;
+    blocks_.emplace_back();
+    for (const Tap& tap : s_.taps)
+      for (std::int64_t from = 0, depth = 0; from < s_.depth; from += depth, deep += depth) {
+        if (deep == most) {
+          blocks_.emplace_back();
+          deep = 0;
+        }
+        depth = std::min(s_.depth - from, most - deep);
+        blocks_.back().push_back({&tap, from, depth});
+        most_runs_ = std::max(most_runs_, blocks_.back().size());
+      }
+  }
+
+  void tiles(std::int64_t first, std::int64_t last, ConvRun* runs) const {
+    const ConvLoops& l = conv_loops();
+    for (std::size_t b = 0; b < blocks_.size(); ++b)
+      for (std::int64_t p = first; p < last; p += kConvRows) {
+        const int height = static_cast<int>(std::min<std::int64_t>(kConvRows, last - p));
+        const Rows rows(s_, reach_, p, height);
+        std::int64_t count = 0;
+        for (const Segment& segment : blocks_[b]) {
+          runs[count].b = (segment.tap->weights + segment.from) * l.cols;
+          runs[count].depth = segment.depth;
+          if (rows.read(*segment.tap, segment.from, zeros_.data(), runs[count])) ++count;
+        }
+        float* out[kConvRows];
+        for (std::int64_t g = 0; g < s_.groups; ++g)
+          for (std::int64_t j = 0; j < s_.outputs; j += l.cols) {
+            for (int r = 0; r < kConvRows; ++r) out[r] = rows.out[r] + g * s_.outputs + j;
+            const float* const start = s_.bias == nullptr || b > 0 ? nullptr : s_.bias + g * s_.outputs + j;
+            l.tile({runs, count, 1, g * s_.depth, s_.panels->panel(g, j), out, start, b > 0}, height,
+                   static_cast<int>(std::min<std::int64_t>(l.cols, s_.outputs - j)));
+          }
+        if (b + 1 == blocks_.size())
+          for (int r = 0; r < height; ++r) activate(s_.activation, rows.out[r], s_.groups * s_.outputs);
+      }
+  }
+
+  /// With a group for each channel.
+  void channels(std::int64_t first, std::int64_t last, ConvRun* runs) const {
+    for (std::int64_t p = first; p < last; p += kConvRows) {
+      const int height = static_cast<int>(std::min<std::int64_t>(kConvRows, last - p));
+      const Rows rows(s_, reach_, p, height);
+      std::int64_t count = 0;
+      for (const Tap& tap : s_.taps) {
+        runs[count].b = tap.weights * s_.groups;
+        if (rows.read(tap, 0, zeros_.data(), runs[count])) ++count;
+      }
+      conv_loops().channels({runs, count, 1, 0, s_.panels->data(), rows.out, s_.bias, false}, height, s_.groups);
+      for (int r = 0; r < height; ++r) activate(s_.activation, rows.out[r], s_.groups);
+    }
+  }
+
+  const Sweep& s_;
+  const Reach reach_;
+  std::vector<float> zeros_;
+  std::vector<std::vector<Segment>> blocks_;
+  std::size_t most_runs_ = 0;
+};
+
+bool is_empty(const View& a, const View& b, const View& c) {
+  return a.numel() == 0 || b.numel() == 0 || c.numel() == 0;
+}
+
+}  // namespace
+
+bool library::conv_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y,
+                           Activation activation) {
+  if (x.dtype() != DType::float32 || is_empty(x, w, y)) return false;
+  const ConvWeights weights(w, w.shape(), params.groups);
+  const ConvPanels panels = packed_for_outputs(weights);
+  const WideImages wide(params, x, w.shape());
+  Sweep s{wide.images,
+          ChannelsLast(y),
+          params.groups,
+          wide.taps_joined * weights.inner,
+          weights.outer,
+          y.shape()[2],
+          y.shape()[3],
+          {params.stride[0], params.stride[1]},
+          {1, 1},
+          {0, 0},
+          {},
+          &panels,
+          bias.defined() ? static_cast<const float*>(bias.raw_data()) : nullptr,
+          activation};
+  for (std::int64_t i = 0; i < w.shape()[2]; ++i)
+    for (std::int64_t j = 0; j < w.shape()[3]; j += wide.taps_joined)
+      s.taps.push_back({i * params.dilation[0] - params.padding[0], j * params.dilation[1] - wide.padding,
+                        (i * w.shape()[3] + j) * weights.inner});
+  Sweeper(s).run();
+  return true;
+}
+
+bool library::conv_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x) {
+  if (grad.dtype() != DType::float32 || is_empty(grad, w, grad_x)) return false;
+  const ConvWeights weights(w, w.shape(), params.groups);
+  const ConvPanels panels = packed_for_inputs(weights);
+  const std::int64_t *const stride = params.stride, height = grad_x.shape()[2], width = grad_x.shape()[3];
+  for (std::int64_t first_row = 0; first_row < std::min(stride[0], height); ++first_row)
+    for (std::int64_t first_col = 0; first_col < std::min(stride[1], width); ++first_col) {
+      Sweep s{ChannelsLast(grad),
+              ChannelsLast(grad_x),
+              params.groups,
+              weights.outer,
+              weights.inner,
+              (height - first_row + stride[0] - 1) / stride[0],
+              (width - first_col + stride[1] - 1) / stride[1],
+              {1, 1},
+              {stride[0], stride[1]},
+              {first_row, first_col},
+              {},
+              &panels};
+      for (std::int64_t i = 0; i < w.shape()[2]; ++i)
+        for (std::int64_t j = 0; j < w.shape()[3]; ++j) {
+          const std::int64_t row = first_row + params.padding[0] - i * params.dilation[0],
+                             col = first_col + params.padding[1] - j * params.dilation[1];
+          if (row % stride[0] == 0 && col % stride[1] == 0)
+            s.taps.push_back({row / stride[0], col / stride[1], (i * w.shape()[3] + j) * weights.outer});
+        }
+      Sweeper(s).run();
+    }
+  return true;
+}
+
+std::vector<std::string> library::conv_names(ConvDirection, DType dtype, const Conv2dParams& params, const Shape&,
+                                             const Shape& w, const Shape&) {
+  if (dtype != DType::float32) return {};
+  return {params.groups > 1 && params.groups == w[0] && w[1] == 1 ? "own: channels" : "own: tiles"};
+}
+
+}  // namespace minnow::cpu
