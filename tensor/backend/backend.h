@@ -33,6 +33,16 @@ template <class C, class... More> class Runs<CallList<C, More...>> : public Runs
   using Runs<CallList<More...>>::run;
   virtual ResultOf<C> run(const C& call) = 0;
 };
+/// Four at a time, for the compiler's time: each class of the chain repeats the functions of those behind it.
+template <class C, class D, class E, class F, class... More>
+class Runs<CallList<C, D, E, F, More...>> : public Runs<CallList<More...>> {
+ public:
+  using Runs<CallList<More...>>::run;
+  virtual ResultOf<C> run(const C& call) = 0;
+  virtual ResultOf<D> run(const D& call) = 0;
+  virtual ResultOf<E> run(const E& call) = 0;
+  virtual ResultOf<F> run(const F& call) = 0;
+};
 
 /// What a kind of device does: run(call) for each call of calls.h, `backend.run(calls::Softmax{x, y, dim, log})`, and
 /// the functions below.  Arguments are checked before and outputs are allocated.

@@ -263,12 +263,20 @@ void write(const calls::Sort& args, const Row<T>& row, const E* entries, std::in
   }
 }
 
+/// Compiled once: `less` compares two elements of a row.
+void sort_stably(std::int64_t* at, std::int64_t n, const void* row,
+                 bool (*less)(const void*, std::int64_t, std::int64_t)) {
+  std::iota(at, at + n, std::int64_t{0});
+  std::stable_sort(at, at + n, [=](std::int64_t a, std::int64_t b) { return less(row, a, b); });
+}
+
 /// Rows of 2^32 elements and more.
 template <class T> void sort_indices(const calls::Sort& args, const Row<T>& row, std::int64_t r) {
   const Buffer room(sizeof(std::int64_t) * static_cast<std::size_t>(row.n));
   auto* const at = static_cast<std::int64_t*>(room.data());
-  std::iota(at, at + row.n, std::int64_t{0});
-  std::stable_sort(at, at + row.n, [&](std::int64_t a, std::int64_t b) { return row.key(a) < row.key(b); });
+  sort_stably(at, row.n, &row, [](const void* of, std::int64_t a, std::int64_t b) {
+    return static_cast<const Row<T>*>(of)->key(a) < static_cast<const Row<T>*>(of)->key(b);
+  });
   const std::int64_t k = args.values.shape()[1],
                      first = place(args, row, [&](std::int64_t i) { return row.key(at[i]); });
   for (std::int64_t i = 0; i < k; ++i) {
