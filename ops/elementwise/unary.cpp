@@ -70,36 +70,39 @@ inline constexpr Precision kPrecision{
                ? kWide
                : kKept};
 
-template <class F> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
-  const Operation op(F::kName.data(), x.where, kPrecision<F>, {{"self", *x}});
-  constexpr int index = raw::kUnary<F>;
-  Tensor y = raw::unary(op.backend(), index, op[0], p0, p1);
-  if constexpr (F::kOrder > 0) {
-    if (!op.records()) return y;
-    const FunctionInfo f{F::kName.data(), index, F::kOrder, p0, p1};
-    if constexpr (F::kSaves == Saves::kNothing) {
-      return op.record(std::move(y), [f](const Tensor& g) {
-        return kIsOneOf<F, kernels::Frac> ? g : constant_derivative(f, g);  // 1 for frac
-      });
-    } else {
-      Saved saved = F::kSaves == Saves::kOutput ? Saved::output(y) : Saved(op[0]);
-      return op.record(std::move(y),
-                       [f, s = std::move(saved)](const Tensor& g) { return first_derivative(f, g, s()); });
-    }
-  } else {
-    return y;
-  }
+/// A function of the list, as data: what follows is compiled once.
+struct Entry {
+  const char *name, *in_place_name;
+  int op, order;
+  Saves saves;
+  Precision precision;
+};
+template <class F>
+inline constexpr Entry kEntry{F::kName.data(), detail::kInPlaceName<F>.data(), raw::kUnary<F>, F::kOrder, F::kSaves,
+                              kPrecision<F>};
+
+Tensor compute(const Entry& e, const In& x, double p0, double p1) {
+  const Operation op(e.name, x.where, e.precision, {{"self", *x}});
+  Tensor y = raw::unary(op.backend(), e.op, op[0], p0, p1);
+  if (e.order == 0 || !op.records()) return y;
+  const FunctionInfo f{e.name, e.op, e.order, p0, p1};
+  if (e.saves == Saves::kNothing)
+    return op.record(std::move(y), [f](const Tensor& g) {
+      return f.op == raw::kUnary<kernels::Frac> ? g : constant_derivative(f, g);  // 1 for frac
+    });
+  Saved saved = e.saves == Saves::kOutput ? Saved::output(y) : Saved(op[0]);
+  return op.record(std::move(y), [f, s = std::move(saved)](const Tensor& g) { return first_derivative(f, g, s()); });
 }
 
-template <class F> Tensor in_place(const In& x, double p0 = 0, double p1 = 0) {
+Tensor compute_in_place(const Entry& e, const In& x, double p0, double p1) {
   return detail::in_place(
-      detail::kInPlaceName<F>.data(), x, records(*x), [&] { return function<F>(x, p0, p1); },
-      [&] { raw::unary_(raw::kUnary<F>, x, p0, p1); });
+      e.in_place_name, x, records(*x), [&] { return compute(e, x, p0, p1); }, [&] { raw::unary_(e.op, x, p0, p1); });
 }
 
-}  // namespace
-
-namespace {
+template <class F> Tensor function(const In& x, double p0 = 0, double p1 = 0) { return compute(kEntry<F>, x, p0, p1); }
+template <class F> Tensor in_place(const In& x, double p0 = 0, double p1 = 0) {
+  return compute_in_place(kEntry<F>, x, p0, p1);
+}
 
 template <class... Ops> constexpr auto table(kernels::List<Ops...>) {
   return std::array<UnaryFunction, sizeof...(Ops)>{function<Ops>...};
