@@ -80,9 +80,10 @@ class WeightSums {
   void pack(std::int64_t first, std::int64_t last, std::int64_t channel, std::int64_t n, float* to) const {
     const int cols = conv_loops().cols;
     const float* from = grad_.data + first * grad_.cols * grad_.channels + channel;
+    const std::int64_t read = (n + 15) / 16 * 16;  // whole vectors
     for (std::int64_t p = 0; p < (last - first) * grad_.cols; ++p, from += grad_.channels, to += cols) {
       std::copy_n(from, n, to);
-      std::fill(to + n, to + cols, 0.0f);
+      std::fill(to + n, to + std::min<std::int64_t>(cols, read), 0.0f);
     }
   }
 
@@ -101,7 +102,7 @@ class WeightSums {
           float* out[kConvRows];
           for (int r = 0; r < kConvRows; ++r) out[r] = tap + (c + r) * conv_loops().cols;
           const std::int64_t from = is_short ? 0 : c - channels.begin;
-          conv_loops().tile({runs, used, cols_.stride * x_.channels, from, lines, out, nullptr, p.more}, height,
+          conv_loops().tile({runs, used, cols_.stride * x_.channels, from, lines, 0, out, nullptr, p.more}, height,
                             static_cast<int>(outputs));
         }
       }
