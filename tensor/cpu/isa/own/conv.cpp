@@ -76,11 +76,17 @@ template <int C> void dots_of(const ConvTile& t, int height) {
       }
     });
   }
+  constexpr int kSums = kRows * C, kFolded = (kSums + kLanes32 - 1) / kLanes32 * kLanes32;
+  Vector all[kFolded] = {};
+#pragma GCC unroll 24
+  for (int i = 0; i < kSums; ++i) all[i] = sum[i / C][i % C];
+  float totals[kFolded];
+  for (int i = 0; i < kFolded; i += kLanes32)
+    store(fold_each(all + i, [](Vector u, Vector v) { return u + v; }), totals + i);
   for (int r = 0; r < height; ++r)
     for (int c = 0; c < C; ++c) {
       float* const out = t.out[r] + c;
-      const float before = t.more ? *out : t.start == nullptr ? 0.0f : t.start[c];
-      *out = before + fold<kLanes32 / 2>(sum[r][c], [](Vector u, Vector v) { return u + v; })[0];
+      *out = (t.more ? *out : t.start == nullptr ? 0.0f : t.start[c]) + totals[r * C + c];
     }
 }
 
