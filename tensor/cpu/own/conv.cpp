@@ -183,6 +183,7 @@ class Sweeper {
 
   /// With a group for each channel.
   void channels(std::int64_t first, std::int64_t last, ConvRun* runs) const {
+    const ConvLoops& l = conv_loops();
     for (std::int64_t p = first; p < last; p += kConvRows) {
       const int height = static_cast<int>(std::min<std::int64_t>(kConvRows, last - p));
       const Rows rows(s_, reach_, p, height);
@@ -191,7 +192,7 @@ class Sweeper {
         runs[count].b = tap.weights * s_.groups;
         if (rows.read(tap, 0, zeros_.data(), runs[count])) ++count;
       }
-      conv_loops().channels({runs, count, 1, 0, s_.panels->data(), 0, rows.out, s_.bias, false}, height, s_.groups);
+      l.channels({runs, count, 1, 0, s_.panels->data(), 0, rows.out, s_.bias, false}, height, s_.groups);
       for (int r = 0; r < height; ++r) activate(s_.activation, rows.out[r], s_.groups);
     }
   }
