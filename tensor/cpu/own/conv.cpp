@@ -56,7 +56,8 @@ struct Reach {
   }
 };
 
-bool is_below(std::int64_t i, std::int64_t n) { return static_cast<std::uint64_t>(i) < static_cast<std::uint64_t>(n); }
+/// 1 if i is in [0, n), for tests without branches.
+int is_below(std::int64_t i, std::int64_t n) { return static_cast<std::uint64_t>(i) < static_cast<std::uint64_t>(n); }
 
 /// Six positions; at the end the last one several times.
 class Rows {
@@ -87,7 +88,7 @@ class Rows {
     else
       for (int r = 0; r < kConvRows; ++r) {
         const std::int64_t row = row_[r] + tap.row, col = col_[r] + tap.col;
-        const bool is_there = is_below(row, in_.rows) & is_below(col, in_.cols);
+        const bool is_there = (is_below(row, in_.rows) & is_below(col, in_.cols)) != 0;
         run.rows[r] = is_there ? in_.data + (at_[r] + step) : zeros;
         any = any || is_there;
       }
