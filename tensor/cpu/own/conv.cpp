@@ -32,6 +32,8 @@ struct Sweep {
 
   std::int64_t positions() const { return in.images * rows * cols; }
   bool is_channelwise() const { return groups > 1 && depth == 1 && outputs == 1; }
+  /// Whether there are too few outputs for vectors of them.
+  bool is_narrow() const { return outputs <= 8 && depth >= 16; }
 };
 
 /// Channels [from, from + depth) of a tap.
@@ -53,6 +55,9 @@ struct Reach {
     }
   }
 };
+
+/// 1 if i is in [0, n), for tests without branches.
+int is_below(std::int64_t i, std::int64_t n) { return static_cast<std::uint64_t>(i) < static_cast<std::uint64_t>(n); }
 
 /// Six positions; at the end the last one several times.
 class Rows {
@@ -83,7 +88,7 @@ class Rows {
     else
       for (int r = 0; r < kConvRows; ++r) {
         const std::int64_t row = row_[r] + tap.row, col = col_[r] + tap.col;
-        const bool is_there = row >= 0 && row < in_.rows && col >= 0 && col < in_.cols;
+        const bool is_there = (is_below(row, in_.rows) & is_below(col, in_.cols)) != 0;
         run.rows[r] = is_there ? in_.data + (at_[r] + step) : zeros;
         any = any || is_there;
       }
@@ -101,9 +106,17 @@ class Rows {
 class Sweeper {
  public:
   explicit Sweeper(const Sweep& s)
-      : s_(s), reach_(s.taps), zeros_(static_cast<std::size_t>(std::max(s.in.channels, s.depth)), 0.0f) {
+      : s_(s),
+        reach_(s.taps),
+        zeros_(static_cast<std::size_t>(std::max(s.in.channels, s.depth)), 0.0f),
+        columns_(s.is_narrow() ? static_cast<std::size_t>(s.groups * s.outputs * s.panels->depth()) * sizeof(float)
+                               : 0) {
     if (!s.is_channelwise()) divide_depth();
     else most_runs_ = s.taps.size();
+    if (!s.is_narrow()) return;
+    const std::int64_t depth = s.panels->depth();
+    for (std::int64_t g = 0; g < s.groups; ++g)
+      loops().transpose(s.panels->panel(g, 0), conv_loops().cols, columns(g, 0), depth, s.outputs, depth);
   }
 
   /// Positions are divided by sizes; the sums of each are the same in any division.
@@ -137,25 +150,32 @@ class Sweeper {
       }
   }
 
+  float* columns(std::int64_t group, std::int64_t first) const {
+    return static_cast<float*>(columns_.data()) + (group * s_.outputs + first) * s_.panels->depth();
+  }
+
   void tiles(std::int64_t first, std::int64_t last, ConvRun* runs) const {
     const ConvLoops& l = conv_loops();
+    const bool narrow = s_.is_narrow();
+    const std::int64_t row = narrow ? 1 : l.cols, step = narrow ? l.dot_cols : l.cols;
     for (std::size_t b = 0; b < blocks_.size(); ++b)
       for (std::int64_t p = first; p < last; p += kConvRows) {
         const int height = static_cast<int>(std::min<std::int64_t>(kConvRows, last - p));
         const Rows rows(s_, reach_, p, height);
         std::int64_t count = 0;
         for (const Segment& segment : blocks_[b]) {
-          runs[count].b = (segment.tap->weights + segment.from) * l.cols;
+          runs[count].b = (segment.tap->weights + segment.from) * row;
           runs[count].depth = segment.depth;
           if (rows.read(*segment.tap, segment.from, zeros_.data(), runs[count])) ++count;
         }
         float* out[kConvRows];
         for (std::int64_t g = 0; g < s_.groups; ++g)
-          for (std::int64_t j = 0; j < s_.outputs; j += l.cols) {
+          for (std::int64_t j = 0; j < s_.outputs; j += step) {
             for (int r = 0; r < kConvRows; ++r) out[r] = rows.out[r] + g * s_.outputs + j;
             const float* const start = s_.bias == nullptr || b > 0 ? nullptr : s_.bias + g * s_.outputs + j;
-            l.tile({runs, count, 1, g * s_.depth, s_.panels->panel(g, j), out, start, b > 0}, height,
-                   static_cast<int>(std::min<std::int64_t>(l.cols, s_.outputs - j)));
+            const float* const weights = narrow ? columns(g, j) : s_.panels->panel(g, j);
+            (narrow ? l.dots : l.tile)({runs, count, 1, g * s_.depth, weights, s_.panels->depth(), out, start, b > 0},
+                                       height, static_cast<int>(std::min(step, s_.outputs - j)));
           }
         if (b + 1 == blocks_.size())
           for (int r = 0; r < height; ++r) activate(s_.activation, rows.out[r], s_.groups * s_.outputs);
@@ -164,6 +184,7 @@ class Sweeper {
 
   /// With a group for each channel.
   void channels(std::int64_t first, std::int64_t last, ConvRun* runs) const {
+    const ConvLoops& l = conv_loops();
     for (std::int64_t p = first; p < last; p += kConvRows) {
       const int height = static_cast<int>(std::min<std::int64_t>(kConvRows, last - p));
       const Rows rows(s_, reach_, p, height);
@@ -172,7 +193,7 @@ class Sweeper {
         runs[count].b = tap.weights * s_.groups;
         if (rows.read(tap, 0, zeros_.data(), runs[count])) ++count;
       }
-      conv_loops().channels({runs, count, 1, 0, s_.panels->data(), rows.out, s_.bias, false}, height, s_.groups);
+      l.channels({runs, count, 1, 0, s_.panels->data(), 0, rows.out, s_.bias, false}, height, s_.groups);
       for (int r = 0; r < height; ++r) activate(s_.activation, rows.out[r], s_.groups);
     }
   }
@@ -180,6 +201,7 @@ class Sweeper {
   const Sweep& s_;
   const Reach reach_;
   std::vector<float> zeros_;
+  Buffer columns_;  // of narrow ones
   std::vector<std::vector<Segment>> blocks_;
   std::size_t most_runs_ = 0;
 };

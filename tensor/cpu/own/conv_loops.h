@@ -18,6 +18,7 @@ struct ConvTile {
   const ConvRun* runs;
   std::int64_t count, step, from;  ///< from: where all rows begin
   const float* b;                  ///< rows of ConvLoops::cols elements
+  std::int64_t b_column;           ///< between columns of b in dots(), whose rows are beside each other
   float* const* out;               ///< `height` addresses
   const float* start;              ///< nullptr: none
   bool more;                       ///< add the sum to `out`
@@ -27,6 +28,9 @@ struct ConvLoops {
   int cols;
   /// Of kConvRows rows, which all exist in the runs; only `height` of them, and `width` columns, are stored.
   void (*tile)(const ConvTile& tile, int height, int width);
+  /// The same with at most dot_cols columns, as products of vectors: of depths that are longer than a vector, with step 1.
+  int dot_cols;
+  void (*dots)(const ConvTile& tile, int height, int width);
   /// The same, of n columns, where b has one row of n for each run, whose element j is a factor of rows[r][j]: of
   /// convolutions with a group for each channel.
   void (*channels)(const ConvTile& tile, int height, std::int64_t n);

@@ -98,8 +98,7 @@ ConvPanels packed_for_inputs(const ConvWeights& w) {
 
 WideImages::WideImages(const Conv2dParams& params, const View& x, const Shape& w)
     : copy(is_joined(params, w) && params.padding[1] > 0
-               ? x.nbytes() / static_cast<std::size_t>(x.shape()[3]) *
-                     static_cast<std::size_t>(x.shape()[3] + 2 * params.padding[1])
+               ? static_cast<std::size_t>(x.nbytes() / x.shape()[3] * (x.shape()[3] + 2 * params.padding[1]))
                : 0),
       images(x),
       padding(params.padding[1]) {

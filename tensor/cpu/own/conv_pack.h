@@ -45,6 +45,7 @@ class ConvPanels {
     return (group * per_group_ + column / conv_loops().cols) * size_;
   }
   float* data() const { return static_cast<float*>(memory_.data()); }
+  std::int64_t depth() const { return size_ / conv_loops().cols; }
 
  private:
   std::int64_t per_group_, size_;

@@ -30,7 +30,7 @@ class WeightSums {
         lines_(std::clamp<std::int64_t>(kPositions / grad.cols, 1, grad.images * grad.rows)),
         depth_(joined_ * w.inner),
         chunks_((depth_ + kChannels - 1) / kChannels),
-        panels_((w.outer + conv_loops().cols - 1) / conv_loops().cols) {}
+        panels_((w.outer + l_.cols - 1) / l_.cols) {}
 
   /// Of the sums in panels.
   std::int64_t floats() const { return w_.is_channelwise() ? w_.taps * w_.groups : w_.groups * panels_ * panel_size(); }
@@ -40,22 +40,21 @@ class WeightSums {
   std::int64_t lines() const { return grad_.images * grad_.rows; }
   std::size_t scratch_bytes() const {
     if (w_.is_channelwise()) return 64;
-    return static_cast<std::size_t>(lines_ * grad_.cols * conv_loops().cols) * sizeof(float) +
+    return static_cast<std::size_t>(lines_ * grad_.cols * l_.cols) * sizeof(float) +
            static_cast<std::size_t>(lines_) * sizeof(ConvRun);
   }
   /// The sums of an item over lines [first, end) of the gradient.
   void run(std::int64_t item, std::int64_t first, std::int64_t end, float* sums, char* own) const {
     if (w_.is_channelwise()) return channels(first, end, sums);
     auto* const lines = reinterpret_cast<float*>(own);
-    auto* const runs = reinterpret_cast<ConvRun*>(lines + lines_ * grad_.cols * conv_loops().cols);
+    auto* const runs = reinterpret_cast<ConvRun*>(lines + lines_ * grad_.cols * l_.cols);
     const std::int64_t chunk = item % chunks_;
     const Range panels = is_whole() ? Range{0, w_.groups * panels_} : Range{item / chunks_, item / chunks_ + 1};
     const Range channels =
         is_whole() ? Range{0, depth_} : Range{chunk * kChannels, std::min(depth_, (chunk + 1) * kChannels)};
     for (std::int64_t at = first; at < end; at += lines_)
       for (std::int64_t panel = panels.begin; panel < panels.end; ++panel) {
-        const Place place{at, std::min(end, at + lines_), panel / panels_, panel % panels_ * conv_loops().cols,
-                          at > first};
+        const Place place{at, std::min(end, at + lines_), panel / panels_, panel % panels_ * l_.cols, at > first};
         add_panel(place, channels, lines, sums + panel * panel_size(), runs);
       }
   }
@@ -67,7 +66,7 @@ class WeightSums {
     bool more;
   };
 
-  std::int64_t panel_size() const { return w_.taps * w_.inner * conv_loops().cols; }
+  std::int64_t panel_size() const { return w_.taps * w_.inner * l_.cols; }
   /// What tap i reads for a line of the gradient, if it is not padding.
   const float* line_of(std::int64_t line, std::int64_t i, std::int64_t j) const {
     const std::int64_t row = rows_.input(line % grad_.rows, i);
@@ -78,20 +77,21 @@ class WeightSums {
   std::int64_t last(std::int64_t j) const { return std::max(cols_.first(j), cols_.last(j)); }
 
   void pack(std::int64_t first, std::int64_t last, std::int64_t channel, std::int64_t n, float* to) const {
-    const int cols = conv_loops().cols;
+    const int cols = l_.cols;
     const float* from = grad_.data + first * grad_.cols * grad_.channels + channel;
+    const std::int64_t read = (n + 15) / 16 * 16;  // whole vectors
     for (std::int64_t p = 0; p < (last - first) * grad_.cols; ++p, from += grad_.channels, to += cols) {
       std::copy_n(from, n, to);
-      std::fill(to + n, to + cols, 0.0f);
+      std::fill(to + n, to + std::min<std::int64_t>(cols, read), 0.0f);
     }
   }
 
   void add_panel(const Place& p, Range channels, float* lines, float* sums, ConvRun* runs) const {
-    const std::int64_t outputs = std::min<std::int64_t>(conv_loops().cols, w_.outer - p.output);
+    const std::int64_t outputs = std::min<std::int64_t>(l_.cols, w_.outer - p.output);
     pack(p.first, p.last, p.group * w_.outer + p.output, outputs, lines);
     for (std::int64_t i = 0; i < rows_.kernel; ++i)
       for (std::int64_t j = 0; j < cols_.kernel; j += joined_) {
-        float* const tap = sums + (i * cols_.kernel + j) * w_.inner * conv_loops().cols;
+        float* const tap = sums + (i * cols_.kernel + j) * w_.inner * l_.cols;
         std::int64_t used = 0;
         for (std::int64_t c = channels.begin; c < channels.end; c += kConvRows) {
           const int height = static_cast<int>(std::min<std::int64_t>(kConvRows, channels.end - c));
@@ -99,10 +99,10 @@ class WeightSums {
           if (c == channels.begin || is_short)
             used = read(p, i, j, p.group * w_.inner + (is_short ? c : channels.begin), height, runs);
           float* out[kConvRows];
-          for (int r = 0; r < kConvRows; ++r) out[r] = tap + (c + r) * conv_loops().cols;
+          for (int r = 0; r < kConvRows; ++r) out[r] = tap + (c + r) * l_.cols;
           const std::int64_t from = is_short ? 0 : c - channels.begin;
-          conv_loops().tile({runs, used, cols_.stride * x_.channels, from, lines, out, nullptr, p.more}, height,
-                            static_cast<int>(outputs));
+          l_.tile({runs, used, cols_.stride * x_.channels, from, lines, 0, out, nullptr, p.more}, height,
+                  static_cast<int>(outputs));
         }
       }
   }
@@ -117,7 +117,7 @@ class WeightSums {
       if (x == nullptr) continue;
       ConvRun& run = runs[used++];
       for (int r = 0; r < kConvRows; ++r) run.rows[r] = x + channel + std::min(r, height - 1);
-      run.b = ((line - p.first) * grad_.cols + left) * conv_loops().cols;
+      run.b = ((line - p.first) * grad_.cols + left) * l_.cols;
       run.depth = count;
     }
     return used;
@@ -132,12 +132,12 @@ class WeightSums {
           const std::int64_t left = cols_.first(j), count = last(j) - left;
           const float* const x = count > 0 ? line_of(line, i, j) : nullptr;
           if (x != nullptr)
-            conv_loops().channel_sums(x, cols_.stride * x_.channels,
-                                      grad_.data + (line * grad_.cols + left) * grad_.channels, count,
-                                      sums + (i * cols_.kernel + j) * w_.groups, w_.groups);
+            l_.channel_sums(x, cols_.stride * x_.channels, grad_.data + (line * grad_.cols + left) * grad_.channels,
+                            count, sums + (i * cols_.kernel + j) * w_.groups, w_.groups);
         }
   }
 
+  const ConvLoops& l_ = conv_loops();
   const ChannelsLast x_, grad_;
   const ConvWeights w_;
   const std::int64_t joined_;

@@ -60,6 +60,43 @@ void tile(const ConvTile& t, int height, int width) {
   else tile_of<kVectors>(t, height, width);
 }
 
+template <int C> void dots_of(const ConvTile& t, int height) {
+  Vector sum[kRows][C] = {};
+  for (const ConvRun *run = t.runs, *const end = run + t.count; run != end; ++run) {
+    const float* const b = t.b + run->b;
+    for_some<float>(run->depth, [&](std::int64_t k, int n) {
+      Vector column[C];
+#pragma GCC unroll 4
+      for (int c = 0; c < C; ++c) column[c] = load_some(b + c * t.b_column + k, n);
+#pragma GCC unroll 6
+      for (int r = 0; r < kRows; ++r) {
+        const Vector x = load_some(run->rows[r] + t.from + k, n);
+#pragma GCC unroll 4
+        for (int c = 0; c < C; ++c) sum[r][c] += x * column[c];
+      }
+    });
+  }
+  constexpr int kSums = kRows * C, kFolded = (kSums + kLanes32 - 1) / kLanes32 * kLanes32;
+  Vector all[kFolded] = {};
+#pragma GCC unroll 24
+  for (int i = 0; i < kSums; ++i) all[i] = sum[i / C][i % C];
+  float totals[kFolded];
+  for (int i = 0; i < kFolded; i += kLanes32)
+    store(fold_each(all + i, [](Vector u, Vector v) { return u + v; }), totals + i);
+  for (int r = 0; r < height; ++r)
+    for (int c = 0; c < C; ++c) {
+      float* const out = t.out[r] + c;
+      *out = (t.more ? *out : t.start == nullptr ? 0.0f : t.start[c]) + totals[r * C + c];
+    }
+}
+
+void dots(const ConvTile& t, int height, int width) {
+  if (width == 1) dots_of<1>(t, height);
+  else if (width == 2 || kVectors == 2) dots_of<2>(t, height);
+  else if (width == 3) dots_of<3>(t, height);
+  else dots_of<kVectors>(t, height);
+}
+
 /// Columns [first, first + width) of channels(): all of V vectors, or some of one.
 template <int V> MINNOW_HD void some_channels(const ConvTile& t, int height, std::int64_t first, int width) {
   Vector sum[kRows][V] = {};
@@ -81,6 +118,10 @@ template <int V> MINNOW_HD void some_channels(const ConvTile& t, int height, std
 void channels(const ConvTile& t, int height, std::int64_t n) {
   std::int64_t j = 0;
   for (; j + kCols <= n; j += kCols) some_channels<kVectors>(t, height, j, kCols);
+  if (kVectors > 2 && j + 2 * kLanes32 <= n) {
+    some_channels<2>(t, height, j, 2 * kLanes32);
+    j += 2 * kLanes32;
+  }
   for (; j + kLanes32 <= n; j += kLanes32) some_channels<1>(t, height, j, kLanes32);
   if (j < n) some_channels<1>(t, height, j, static_cast<int>(n - j));
 }
@@ -106,7 +147,7 @@ void channel_sums(const float* x, std::int64_t x_step, const float* grad, std::i
 
 }  // namespace
 
-extern const ConvLoops conv_table = {kCols, tile, channels, channel_sums};
+extern const ConvLoops conv_table = {kCols, tile, kVectors, dots, channels, channel_sums};
 
 }  // namespace minnow::cpu::MINNOW_ISA
 
