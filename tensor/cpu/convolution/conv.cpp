@@ -22,8 +22,6 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr const char* kBackward = "conv2d_backward";
-
 bool has_library_dtype(const View& t) { return t.dtype() == DType::float32 || is_half(t.dtype()); }
 
 /// The dtype in which images are unfolded.
