@@ -69,16 +69,15 @@ template <class T> struct GridAxis {
       at[p] = at[p] < 0 ? T(0) : at[p] > last ? last : at[p];
     }
   }
-  /// The offsets of whole places; weights and slopes become 0 where zeros are read.
+  /// The offsets of whole places; weights and slopes, if there are any, become 0 where zeros are read.
   MINNOW_HD void take(int n, const T* __restrict at, std::int32_t* __restrict offset, T* __restrict weight,
                       T* __restrict slope) const {
     for (int p = 0; p < n; ++p)
       offset[p] = static_cast<std::int32_t>(at[p] >= 0 ? at[p] > last ? last : at[p] : T(0)) * step;
     if (padding != GridSampleParams::zeros) return;
-    for (int p = 0; p < n; ++p) {
-      weight[p] = at[p] >= 0 ? at[p] > last ? T(0) : weight[p] : T(0);
-      slope[p] = at[p] >= 0 ? at[p] > last ? T(0) : slope[p] : T(0);
-    }
+    for (int p = 0; p < n; ++p) weight[p] = at[p] >= 0 ? at[p] > last ? T(0) : weight[p] : T(0);
+    if (slope == nullptr) return;
+    for (int p = 0; p < n; ++p) slope[p] = at[p] >= 0 ? at[p] > last ? T(0) : slope[p] : T(0);
   }
 };
 
@@ -92,31 +91,41 @@ template <class T> MINNOW_HD T far_slope(T d) { return (d * T(-2.25) + T(7.5)) *
 template <class T>
 void line_pixels(const GridBlock& b, const GridAxis<T>& axis, const T* grid, GridPixels<T, 4, 1>& to) {
   const T scale = axis.scale, shift = axis.shift;
-  const int n = static_cast<int>(b.places), dims = b.dims, taps = b.params.taps;
+  const int n = static_cast<int>(b.places), dims = b.dims, taps = b.params.taps, sloped = b.grad_grid ? n : 0;
   alignas(64) T at[4][kGridPlaces], slope[kGridPlaces];
-  for (int p = 0; p < n; ++p) at[0][p] = (grid[p * dims] + 1 - shift) * scale, slope[p] = scale;
+  // A constant distance between numbers of the grid, which vectors of all of them are taken from.
+  const auto read = [&](auto apart) {
+    for (int p = 0; p < n; ++p) at[0][p] = (grid[p * apart()] + 1 - shift) * scale, slope[p] = scale;
+  };
+  if (dims == 2) read(std::integral_constant<int, 2>());
+  else read(std::integral_constant<int, 3>());
   if (taps == 1) {
     axis.move_inside(n, at[0], slope);
-    for (int p = 0; p < n; ++p) at[0][p] = kernels::math::round(at[0][p]), to.weight[0][p] = 1, to.slope[0][0][p] = 0;
+    for (int p = 0; p < n; ++p) at[0][p] = kernels::math::round(at[0][p]), to.weight[0][p] = 1;
+    for (int p = 0; p < sloped; ++p) to.slope[0][0][p] = 0;
   } else if (taps == 2) {
     axis.move_inside(n, at[0], slope);
     for (int p = 0; p < n; ++p) {
       const T first = kernels::math::floor(at[0][p]), second = at[0][p] - first;
       at[0][p] = first, at[1][p] = first + 1;
       to.weight[0][p] = 1 - second, to.weight[1][p] = second;
-      to.slope[0][0][p] = -slope[p], to.slope[0][1][p] = slope[p];
     }
+    for (int p = 0; p < sloped; ++p) to.slope[0][0][p] = -slope[p], to.slope[0][1][p] = slope[p];
   } else {
+    for (int p = 0; p < sloped; ++p) {
+      const T t = at[0][p] - kernels::math::floor(at[0][p]), u = 1 - t;
+      to.slope[0][0][p] = far_slope(t + 1) * scale, to.slope[0][1][p] = near_slope(t) * scale;
+      to.slope[0][2][p] = -near_slope(u) * scale, to.slope[0][3][p] = -far_slope(u + 1) * scale;
+    }
     for (int p = 0; p < n; ++p) {
       const T first = kernels::math::floor(at[0][p]), t = at[0][p] - first, u = 1 - t;
       at[0][p] = first - 1, at[1][p] = first, at[2][p] = first + 1, at[3][p] = first + 2;
       to.weight[0][p] = far(t + 1), to.weight[1][p] = near(t), to.weight[2][p] = near(u), to.weight[3][p] = far(u + 1);
-      to.slope[0][0][p] = far_slope(t + 1) * scale, to.slope[0][1][p] = near_slope(t) * scale;
-      to.slope[0][2][p] = -near_slope(u) * scale, to.slope[0][3][p] = -far_slope(u + 1) * scale;
     }
     for (int tap = 0; tap < taps; ++tap) axis.move_inside(n, at[tap], slope);
   }
-  for (int tap = 0; tap < taps; ++tap) axis.take(n, at[tap], to.offset[tap], to.weight[tap], to.slope[0][tap]);
+  for (int tap = 0; tap < taps; ++tap)
+    axis.take(n, at[tap], to.offset[tap], to.weight[tap], sloped ? to.slope[0][tap] : nullptr);
 }
 
 /// Of all dimensions; returns how many there are.
