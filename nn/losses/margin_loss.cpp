@@ -62,7 +62,7 @@ Tensor soft_margin_loss(const In& x_, const In& y_, LossOptions options) {
   const Operation op("soft_margin_loss", x_.where, kWide, {{"x", *x_}, {"y", *y_}});
   const Tensor &x = op[0], &y = op[1];
   require_same_shape(op);
-  return reduced(-log_sigmoid(x * y), options.reduction);
+  return -reduced(log_sigmoid(x * y), options.reduction);
 }
 
 Tensor hinge_embedding_loss(const In& x_, const In& y_, HingeEmbeddingLossOptions options) {
