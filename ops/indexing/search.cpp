@@ -1,9 +1,11 @@
 #include <minnow/ops/indexing/search.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
 #include <minnow/autograd/grad_mode.h>
+#include <minnow/ops/detail/index.h>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
@@ -115,12 +117,17 @@ Tensor histc(const In& x, std::int64_t bins, double min, double max) {
                              {{"self", *x}}, "pass min below max"));
   const bool large = (max - min) * static_cast<double>(bins) > static_cast<double>(std::numeric_limits<float>::max());
   const DType wide = x->dtype() == DType::float64 || large ? DType::float64 : DType::float32;
-  const Tensor inside = logical_and(ge(elements, min), le(elements, max));
-  const Tensor distance = where(inside, elements, min).to(wide) - min, share = distance * static_cast<double>(bins);
-  // The largest element, and what is rounded up to a further bin, count for the last one.
-  const Tensor bin = clamp(share / (max - min), 0, static_cast<double>(bins)).to(DType::int64);
   const Tensor counts = zeros({bins}, {DType::int64, x->device()});
-  return index_add(counts, 0, clamp_max(bin, static_cast<double>(bins - 1)), inside.to(DType::int64)).to(x->dtype());
+  const std::int64_t n = elements.numel(), most = x->device().is_cpu() ? 1 << 15 : n;  // as many as stay in a cache
+  for (std::int64_t at = 0; at < n; at += most) {
+    const Tensor some = elements.narrow(0, at, std::min(most, n - at));
+    const Tensor inside = logical_and(ge(some, min), le(some, max));
+    const Tensor distance = where(inside, some, min).to(wide) - min, share = distance * static_cast<double>(bins);
+    // The largest element, and what is rounded up to a further bin, count for the last one.
+    const Tensor bin = clamp(share / (max - min), 0, static_cast<double>(bins)).to(DType::int64);
+    raw::index_add_(counts, 0, clamp_max(bin, static_cast<double>(bins - 1)), inside.to(DType::int64));
+  }
+  return counts.to(x->dtype());
 }
 
 Unique unique(const In& x, bool return_inverse, bool return_counts, std::optional<int> dim) {

@@ -62,6 +62,12 @@ const Register kSearched(searched);
 class Search : public DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(Devices, Search, all_devices(), device_test_name);
 
+TEST_P(Search, HistcCountsManyElements) {
+  const Tensor x = (arange(100000) % 5).to(float32).to(device());
+  EXPECT_EQ(histc(x, 5, 0, 5).to_vector<double>(), std::vector<double>(5, 20000));
+  EXPECT_EQ(histc(x, 2, 1, 3).to_vector<double>(), (std::vector<double>{20000, 40000}));
+}
+
 TEST_P(Search, HistcCountsHalvesAndTinyRanges) {
   const auto ends = [&](const Tensor& x, std::int64_t bins, double max = 0) {
     const Tensor counts = histc(x.to(device()), bins, 0, max);
