@@ -70,21 +70,16 @@ inline constexpr Precision kPrecision{
                ? kWide
                : kKept};
 
-/// A function of the list, as data: what follows is compiled once.
+/// A function of the list, as data: what follows is compiled once for each precision.
 struct Entry {
   const char *name, *in_place_name;
   int op, order;
   Saves saves;
-  Precision precision;
 };
 template <class F>
-inline constexpr Entry kEntry{F::kName.data(), detail::kInPlaceName<F>.data(), raw::kUnary<F>, F::kOrder, F::kSaves,
-                              kPrecision<F>};
+inline constexpr Entry kEntry{F::kName.data(), detail::kInPlaceName<F>.data(), raw::kUnary<F>, F::kOrder, F::kSaves};
 
-Tensor compute(const Entry& e, const In& x, double p0, double p1) {
-  const Operation op(e.name, x.where, e.precision, {{"self", *x}});
-  Tensor y = raw::unary(op.backend(), e.op, op[0], p0, p1);
-  if (e.order == 0 || !op.records()) return y;
+Tensor recorded(const Entry& e, Tensor y, const BoundOperands<1>& op, double p0, double p1) {
   const FunctionInfo f{e.name, e.op, e.order, p0, p1};
   if (e.saves == Saves::kNothing)
     return op.record(std::move(y), [f](const Tensor& g) {
@@ -94,14 +89,23 @@ Tensor compute(const Entry& e, const In& x, double p0, double p1) {
   return op.record(std::move(y), [f, s = std::move(saved)](const Tensor& g) { return first_derivative(f, g, s()); });
 }
 
-Tensor compute_in_place(const Entry& e, const In& x, double p0, double p1) {
-  return detail::in_place(
-      e.in_place_name, x, records(*x), [&] { return compute(e, x, p0, p1); }, [&] { raw::unary_(e.op, x, p0, p1); });
+template <Precision P> Tensor compute(const Entry& e, const In& x, double p0, double p1) {
+  const Operation op(e.name, x.where, P, {{"self", *x}});
+  Tensor y = raw::unary(op.backend(), e.op, op[0], p0, p1);
+  if (e.order > 0 && op.records()) y = recorded(e, std::move(y), op, p0, p1);
+  return y;
 }
 
-template <class F> Tensor function(const In& x, double p0 = 0, double p1 = 0) { return compute(kEntry<F>, x, p0, p1); }
+template <Precision P> Tensor compute_in_place(const Entry& e, const In& x, double p0, double p1) {
+  return detail::in_place(
+      e.in_place_name, x, records(*x), [&] { return compute<P>(e, x, p0, p1); }, [&] { raw::unary_(e.op, x, p0, p1); });
+}
+
+template <class F> Tensor function(const In& x, double p0 = 0, double p1 = 0) {
+  return compute<kPrecision<F>>(kEntry<F>, x, p0, p1);
+}
 template <class F> Tensor in_place(const In& x, double p0 = 0, double p1 = 0) {
-  return compute_in_place(kEntry<F>, x, p0, p1);
+  return compute_in_place<kPrecision<F>>(kEntry<F>, x, p0, p1);
 }
 
 template <class... Ops> constexpr auto table(kernels::List<Ops...>) {
