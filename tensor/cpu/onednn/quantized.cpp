@@ -69,6 +69,7 @@ std::unique_ptr<const library::ByteColumns> library::pack_bytes(const std::int8_
 
 std::shared_ptr<const library::ByteProduct> library::byte_product(std::int64_t rows, std::int64_t columns,
                                                                   std::int64_t in, const ByteColumns& like) {
+  const onednn::OneThread alone;
   return plan_for(rows, columns, in, packed(like).layout);
 }
 

@@ -6,8 +6,8 @@
 #include <minnow/tensor/cpu/runtime/library.h>
 
 // Convolutions and the gradients of their inputs as products without unfolded images: a tile of six positions reads its
-// rows where they are, a run of channels for each tap of the window, or zeros where that is padding.  For the gradient of an
-// input, the positions with the same remainder by the stride are taken together, because the same taps reach them.
+// rows where they are, a run of channels for each tap of the window, or zeros where that is padding.  For the gradient
+// of an input, the positions with the same remainder by the stride are taken together, because the same taps reach them.
 
 namespace minnow::cpu {
 namespace {
@@ -19,7 +19,7 @@ struct Tap {
   std::int64_t row, col, weights;
 };
 
-/// out[position * out_step + out_first] = bias + the sum over the taps of in[position * in_step + tap] times its weights.
+/// out[position * out_step + out_first] = bias + the sum over the taps of in[position * in_step + tap] times weights.
 struct Sweep {
   ChannelsLast in, out;
   std::int64_t groups, depth, outputs;  ///< of a group: channels of a tap, channels of `out`

@@ -28,7 +28,7 @@ struct ConvLoops {
   int cols;
   /// Of kConvRows rows, which all exist in the runs; only `height` of them, and `width` columns, are stored.
   void (*tile)(const ConvTile& tile, int height, int width);
-  /// The same with at most dot_cols columns, as products of vectors: of depths that are longer than a vector, with step 1.
+  /// The same with at most dot_cols columns, as products of vectors, for deep runs with step 1.
   int dot_cols;
   void (*dots)(const ConvTile& tile, int height, int width);
   /// The same, of n columns, where b has one row of n for each run, whose element j is a factor of rows[r][j]: of

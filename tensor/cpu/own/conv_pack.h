@@ -59,8 +59,8 @@ ConvPanels packed_for_inputs(const ConvWeights& w);
 /// The reverse of packed_for_outputs().
 void unpack_outputs(const float* panels, const ConvWeights& to);
 
-/// The images that a convolution reads, with all taps of a row of the window joined to one where the channels are few: these
-/// lie beside each other.  Then the images are copied with their padding on the left and right.
+/// The images that a convolution reads.  Where the channels are few, all taps of a row of the window are joined to one,
+/// because they lie beside each other; then the images are copied with their padding on the left and right.
 struct WideImages {
   Buffer copy;
   ChannelsLast images;

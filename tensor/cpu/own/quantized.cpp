@@ -4,8 +4,8 @@
 #include <minnow/tensor/cpu/runtime/isa.h>
 #include <minnow/tensor/cpu/runtime/library.h>
 
-// Few rows are multiplied as integers.  Many as float32, a part of the depth at a time: the sums of a part are integers below
-// 2^24 and so exact, and are added as integers.
+// Few rows are multiplied as integers.  Many as float32, a part of the depth at a time: the sums of a part are integers
+// below 2^24 and so exact, and are added as integers.
 
 namespace minnow::cpu {
 namespace {
