@@ -226,9 +226,7 @@ TEST_P(Unary, SquareRootsAreRoundedCorrectly) {
     for (std::size_t i = 0; i < x.size(); ++i) {
       const auto expected = std::sqrt(x[i]);
       ASSERT_TRUE(roots[i] == expected || (x[i] < 0 && std::isnan(roots[i]))) << "sqrt(" << x[i] << ")";
-      if (x[i] > 0) {
-        ASSERT_EQ(powers[i], expected) << x[i] << "^0.5";
-      }
+      if (x[i] > 0) { ASSERT_EQ(powers[i], expected) << x[i] << "^0.5"; }
     }
   };
   std::vector<float> x;
