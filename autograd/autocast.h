@@ -32,17 +32,17 @@ struct AutocastOptions {
 ///       adam.step();
 ///     }
 ///
-/// Operands are converted, not parameters: these, their gradients and the optimizer's state stay float32.  The lists are
-/// PyTorch's: those of its CPU backend on cpu and sim, those of CUDA on cuda; float64 is never converted.  Other
+/// Operands are converted, not parameters: these, their gradients and the optimizer's state stay float32.  The lists
+/// are PyTorch's: those of its CPU backend on cpu and sim, those of CUDA on cuda; float64 is never converted.  Other
 /// operations, and those in place, compute in the dtypes of their operands.  float16 needs an optim::GradScaler.
 ///
-/// Guards may be nested; one with {.enabled = false} switches it off inside of another.  Each thread has its own, and the
-/// newest one that lives counts; a guard ends in the thread where it began.
+/// Guards may be nested; one with {.enabled = false} switches it off inside of another.  Each thread has its own, and
+/// the newest one that lives counts; a guard ends in the thread where it began.
 /// Converted parameters are kept until the outermost guard ends, or the parameter is written.  Backward computes in the
-/// dtypes of the forward pass, inside or outside of the scope; checkpoint() recomputes under the guards of its call, and
-/// CapturedStep captures again under others.  A function recorded by record() gets its operands as they are: convert them
-/// first, x.to(float32), under a guard that is switched off, if it needs a dtype; its gradient function runs without a
-/// guard, and the engine converts its gradients to the dtypes of its inputs.
+/// dtypes of the forward pass, inside or outside of the scope; checkpoint() recomputes under the guards of its call,
+/// and CapturedStep captures again under others.  A function recorded by record() gets its operands as they are:
+/// convert them first, x.to(float32), under a guard that is switched off, if it needs a dtype; its gradient function
+/// runs without a guard, and the engine converts its gradients to the dtypes of its inputs.
 ///
 /// On a CPU without AVX-512-BF16 or AMX (for float16: without AVX-512-FP16) a guard warns once and changes nothing,
 /// unless .force.

@@ -4,9 +4,9 @@
 
 namespace minnow::autograd {
 
-/// The gradient of a cast under an Autocast guard.  Those of its output come in the dtype of its input, in which they are summed,
-/// so that no operation needs to round them to a half first.  It keeps nothing, so that graphs which share it may run
-/// one after the other.
+/// The gradient of a cast under an Autocast guard.  Those of its output come in the dtype of its input, in which they
+/// are summed, so that no operation needs to round them to a half first.  It keeps nothing, so that graphs which share
+/// it may run one after the other.
 class CastNode final : public Node {
  public:
   using Node::Node;

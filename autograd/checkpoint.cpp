@@ -203,8 +203,8 @@ class Recomputation {
   std::vector<UsedMemory> used_;
 };
 
-/// What is left of the memory that a run read, once its graph is gone: what it captured.  It does not count what the run
-/// itself wrote (statistics) and its results.
+/// What is left of the memory that a run read, once its graph is gone: what it captured.  It does not count what the
+/// run itself wrote (statistics) and its results.
 std::vector<UsedMemory> captured_memory(std::vector<UsedMemory> used, std::span<const Tensor> results) {
   std::set<const Storage*> seen;
   for (const Tensor& t : results)

@@ -40,22 +40,22 @@ auto checkpoint_call(F f, std::vector<Tensor> inputs, SourceLocation where, std:
 
 }  // namespace autograd
 
-/// f(x...), whose intermediate results are not kept: backward calls f again and takes the gradients of that (Chen et al.
-/// 2016).  Memory falls to the inputs and results of f, for one more forward.
+/// f(x...), whose intermediate results are not kept: backward calls f again and takes the gradients of that (Chen et
+/// al. 2016).  Memory falls to the inputs and results of f, for one more forward.
 ///
 ///     Tensor y = checkpoint(block, x);                                            // a module
 ///     Tensor z = checkpoint([=](const Tensor& t) { return block(t) + t; }, x);
 ///
 /// f is copied and lives as long as the graph.  It captures by value, [=]: modules and tensors are handles, and what it
 /// has by reference must live until backward, which a variable of a loop does not.
-/// f: takes the tensors x and returns a Tensor, a std::vector, std::tuple or std::pair of them, and gives the same again
-/// when it is called again.  The default generator draws the same numbers (dropout).  What f captures, such as the
-/// parameters of modules, gets its gradients as without checkpoint; first and higher derivatives, nested calls and several
-/// backwards with retain_graph work.  BatchNorm takes its running statistics from the first call alone.
+/// f: takes the tensors x and returns a Tensor, a std::vector, std::tuple or std::pair of them, and gives the same
+/// again when it is called again.  The default generator draws the same numbers (dropout).  What f captures, such as
+/// the parameters of modules, gets its gradients as without checkpoint; first and higher derivatives, nested calls and
+/// several backwards with retain_graph work.  BatchNorm takes its running statistics from the first call alone.
 /// Without recording, it is f(x...).
-/// AutogradError if f writes to x, calls backward, or makes a leaf that requires a gradient, and in backward if x, a leaf
-/// or another tensor that f read was overwritten after the call, or f gives results of another shape, dtype or device
-/// than before, or results that no longer depend on what they depended on (a missing gradient).
+/// AutogradError if f writes to x, calls backward, or makes a leaf that requires a gradient, and in backward if x, a
+/// leaf or another tensor that f read was overwritten after the call, or f gives results of another shape, dtype or
+/// device than before, or results that no longer depend on what they depended on (a missing gradient).
 template <class F> auto checkpoint(F f, SourceLocation where = SourceLocation::current()) {
   return autograd::checkpoint_call(std::move(f), {}, where, std::index_sequence<>());
 }

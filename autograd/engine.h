@@ -41,9 +41,9 @@ void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gra
 [[nodiscard]] HookHandle register_hook(const Tensor& x, autograd::Hook hook,
                                        SourceLocation where = SourceLocation::current());
 
-/// A hook that is called after each backward has added to the gradient of x, a leaf: hook(x), with the sum in x.grad(), as
-/// soon as that is complete.  A hook may not call backward or grad.  AutogradError for a tensor that is not a leaf or
-/// requires no gradient.
+/// A hook that is called after each backward has added to the gradient of x, a leaf: hook(x), with the sum in x.grad(),
+/// as soon as that is complete.  A hook may not call backward or grad.  AutogradError for a tensor that is not a leaf
+/// or requires no gradient.
 [[nodiscard]] HookHandle register_post_accumulate_grad_hook(const Tensor& x, std::function<void(const Tensor& x)> hook,
                                                             SourceLocation where = SourceLocation::current());
 

@@ -16,30 +16,30 @@ struct FunctionalOptions {
   bool create_graph = false;
 };
 
-// Derivatives of functions, as torch.autograd.functional's.  f is called with other handles of the inputs, and records also under
-// NoGradGuard; grad() of no tensor changes.  The gradient with respect to an input that f does not use is 0.  AutogradError
-// if an input is not floating-point.
+// Derivatives of functions, as torch.autograd.functional's.  f is called with other handles of the inputs, and records
+// also under NoGradGuard; grad() of no tensor changes.  The gradient with respect to an input that f does not use is 0.
+// AutogradError if an input is not floating-point.
 
-/// f's result, and v times f's Jacobian matrix: the gradients of sum(v * f(inputs)).  v has the shape of the result; it may be
-/// undefined if that has one element.
+/// f's result, and v times f's Jacobian matrix: the gradients of sum(v * f(inputs)).  v has the shape of the result; it
+/// may be undefined if that has one element.
 std::pair<Tensor, std::vector<Tensor>> vjp(const TensorFunction& f, const std::vector<Tensor>& inputs,
                                            const Tensor& v = {}, FunctionalOptions options = {},
                                            SourceLocation where = SourceLocation::current());
-/// f's result, and f's Jacobian matrix times v: the change of f along v, which has the shapes of the inputs.  Two backward passes, of
-/// which f needs second derivatives.
+/// f's result, and f's Jacobian matrix times v: the change of f along v, which has the shapes of the inputs.  Two
+/// backward passes, of which f needs second derivatives.
 std::pair<Tensor, Tensor> jvp(const TensorFunction& f, const std::vector<Tensor>& inputs, const std::vector<Tensor>& v,
                               FunctionalOptions options = {}, SourceLocation where = SourceLocation::current());
-/// For each input the derivatives of each element of the result, [result's shape, input's shape].  One backward pass for each element of
-/// the result.
+/// For each input the derivatives of each element of the result, [result's shape, input's shape].  One backward pass
+/// for each element of the result.
 std::vector<Tensor> jacobian(const TensorFunction& f, const std::vector<Tensor>& inputs, FunctionalOptions options = {},
                              SourceLocation where = SourceLocation::current());
-/// The second derivatives of f, whose result has one element: [i][j] is [shape of input i, shape of input j].  One backward pass for each
-/// element of the inputs.
+/// The second derivatives of f, whose result has one element: [i][j] is [shape of input i, shape of input j].  One
+/// backward pass for each element of the inputs.
 std::vector<std::vector<Tensor>> hessian(const TensorFunction& f, const std::vector<Tensor>& inputs,
                                          FunctionalOptions options = {},
                                          SourceLocation where = SourceLocation::current());
-/// f's result, which has one element, and f's Hessian matrix times v, which has the shapes of the inputs.  Two backward passes
-/// (Pearlmutter 1994).
+/// f's result, which has one element, and f's Hessian matrix times v, which has the shapes of the inputs.  Two backward
+/// passes (Pearlmutter 1994).
 std::pair<Tensor, std::vector<Tensor>> hvp(const TensorFunction& f, const std::vector<Tensor>& inputs,
                                            const std::vector<Tensor>& v, FunctionalOptions options = {},
                                            SourceLocation where = SourceLocation::current());

@@ -5,8 +5,8 @@ namespace minnow {
 /// Whether operations on this thread record for backward; true at the start of a thread.
 bool is_grad_enabled();
 
-/// Sets the grad mode of this thread for a scope.  The mode is that of the newest guard that lives; it ends in the thread
-/// where it began.
+/// Sets the grad mode of this thread for a scope.  The mode is that of the newest guard that lives; it ends in the
+/// thread where it began.
 class AutoGradMode {
  public:
   [[nodiscard]] explicit AutoGradMode(bool enabled);

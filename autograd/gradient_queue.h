@@ -8,10 +8,10 @@
 
 namespace minnow::autograd {
 
-/// The gradients that one backward has not used yet: a sum for each output of a node and each leaf that gradients have reached, taken out
-/// with the highest number first.  Nodes are numbered as they are recorded, so every user of the output of the highest
-/// node has run already, and its sum is complete.  No dependencies are counted, and nothing is written to nodes, which
-/// other threads may be running.
+/// The gradients that one backward has not used yet: a sum for each output of a node and each leaf that gradients have
+/// reached, taken out with the highest number first.  Nodes are numbered as they are recorded, so every user of the
+/// output of the highest node has run already, and its sum is complete.  No dependencies are counted, and nothing is
+/// written to nodes, which other threads may be running.
 class GradientQueue {
  public:
   struct Entry {

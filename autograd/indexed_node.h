@@ -4,9 +4,9 @@
 
 namespace minnow::autograd {
 
-/// An operation that reads elements of its only input by an index, such as rows of an embedding.  Without create_graph its
-/// gradient function gives the gradient of these elements, which is added to theirs in the gradient of the input: no
-/// tensor of the input's size is made for each use.
+/// An operation that reads elements of its only input by an index, such as rows of an embedding.  Without create_graph
+/// its gradient function gives the gradient of these elements, which is added to theirs in the gradient of the input:
+/// no tensor of the input's size is made for each use.
 class IndexedNode : public Node {
  public:
   using Node::Node;

@@ -10,8 +10,8 @@ namespace minnow::autograd {
 /// The gradients of a joint operation's inputs from those of its outputs, which are undefined where none arrived.
 using JointGradient = std::function<Gradients(std::span<const Tensor> grads, Needs needs)>;
 
-/// record() of several outputs whose number is known only at run time, with the edges to the inputs.  Outputs that are in
-/// the graph already are returned as new tensors of the same memory.
+/// record() of several outputs whose number is known only at run time, with the edges to the inputs.  Outputs that are
+/// in the graph already are returned as new tensors of the same memory.
 std::vector<Tensor> record_joint(const char* name, std::span<const Tensor> outputs, std::vector<Edge> inputs,
                                  JointGradient gradient, SourceLocation where);
 

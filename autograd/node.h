@@ -84,9 +84,10 @@ class Node : public std::enable_shared_from_this<Node> {
   std::uint64_t order() const { return order_; }
   std::size_t outputs() const { return outputs_; }
 
-  /// The inputs' gradients, one for each, from those of the outputs, which are undefined where none arrived.  Drops the saved values afterwards, unless `retain`; AutogradError if they
-  /// were dropped before.  `backward_line` is where the user called backward.  Errors have the node's name and line; in
-  /// a gradient function recorded outside of every CallSite they name the operation that it called.
+  /// The inputs' gradients, one for each, from those of the outputs, which are undefined where none arrived.  Drops the
+  /// saved values afterwards, unless `retain`; AutogradError if they were dropped before.  `backward_line` is where the
+  /// user called backward.  Errors have the node's name and line; in a gradient function recorded outside of every
+  /// CallSite they name the operation that it called.
   Gradients run(std::span<const Tensor> grads, Needs needs, bool retain, SourceLocation backward_line);
   std::vector<Edge>& edges() { return edges_; }
 

@@ -124,8 +124,8 @@ template <class F> Tensor record(const char* name, Tensor out, std::initializer_
 ///     auto [q, r] = record("qr", {raw_q, raw_r}, {a}, [...](std::span<const Tensor> grads) { ... grads[0] ... grads[1] ... });
 ///
 /// f: (grads) or (grads, needs), called once in a backward with the gradients of all outputs: grads[i] is undefined if
-/// the result does not depend on output i, which counts as 0.  Outputs that are undefined or not floating-point (indices)
-/// are returned as they are and get none.  A Saved::output is one of the tensors given here.
+/// the result does not depend on output i, which counts as 0.  Outputs that are undefined or not floating-point
+/// (indices) are returned as they are and get none.  A Saved::output is one of the tensors given here.
 template <std::size_t N, class F>
 std::array<Tensor, N> record(const char* name, const Tensor (&outputs)[N],
                              std::initializer_list<autograd::Input> inputs, F f) {

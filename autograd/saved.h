@@ -11,8 +11,8 @@ class Saved {
   Saved() = default;
   /// An input of the operation.
   explicit Saved(const Tensor& input);
-  /// The output of the operation that is being recorded, or one of its outputs: the tensor itself that record() gets, not
-  /// a view of it.  Its history is not kept: the node would hold itself.
+  /// The output of the operation that is being recorded, or one of its outputs: the tensor itself that record() gets,
+  /// not a view of it.  Its history is not kept: the node would hold itself.
   static Saved output(const Tensor& out);
 
   /// The value.  Call it inside of a gradient function.

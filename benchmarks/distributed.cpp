@@ -1,8 +1,8 @@
 // The CNN of examples/mnist.cpp on the ranks of mpirun, for distributed.py:
 //     mpirun -n 2 build/benchmarks/distributed BATCH STEPS [alone]
 // alone: gradients are not averaged.
-// Prints on rank 0: images per second of all ranks, the share of the exchange that backward hides, and the seconds that an
-// all_reduce of 4 bytes and of 16 MB takes.
+// Prints on rank 0: images per second of all ranks, the share of the exchange that backward hides, and the seconds that
+// an all_reduce of 4 bytes and of 16 MB takes.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

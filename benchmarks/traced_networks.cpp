@@ -86,8 +86,8 @@ const std::map<std::string, Function>& functions() {
 
 class Network {
  public:
-  /// `file`: lines "parameter NAME SIZE...", "buffer NAME SIZE...", "NAME FUNCTION OPERAND... | NUMBER...", in which the
-  /// operand - is none, and comments.
+  /// `file`: lines "parameter NAME SIZE...", "buffer NAME SIZE...", "NAME FUNCTION OPERAND... | NUMBER...", in which
+  /// the operand - is none, and comments.
   explicit Network(const std::filesystem::path& file) {
     std::ifstream in(file);
     std::map<std::string, std::size_t> places{{"x", 0}};

@@ -24,9 +24,9 @@ struct CsvOptions {
   std::vector<std::string> numbers{};
   /// Columns of categories, also where all their texts are numbers.
   std::vector<std::string> categories{};
-  /// Columns of dates, or dates and times, of ISO 8601: 2024-05-31, 2024-05-31T23:59:59, also with a space for the T, without
-  /// seconds, or with Z or +02:00 at the end (otherwise they are UTC); fractions of a second are cut off.  Another text in
-  /// them is a FormatError.
+  /// Columns of dates, or dates and times, of ISO 8601: 2024-05-31, 2024-05-31T23:59:59, also with a space for the T,
+  /// without seconds, or with Z or +02:00 at the end (otherwise they are UTC); fractions of a second are cut off.
+  /// Another text in them is a FormatError.
   std::vector<std::string> times{};
 };
 
@@ -55,8 +55,8 @@ class Table {
   bool contains(std::string_view name) const;
 
   /// [rows] on the cpu: int64 where all values are integers and none is missing, else float64, NaN where one is
-  /// missing; of categories: int64 numbers of the vocabulary, -1 where one is missing; of times: seconds since 1970 UTC, as
-  /// numbers.
+  /// missing; of categories: int64 numbers of the vocabulary, -1 where one is missing; of times: seconds since 1970
+  /// UTC, as numbers.
   const Tensor& column(std::string_view name, SourceLocation where = SourceLocation::current()) const;
   bool is_category(std::string_view name, SourceLocation where = SourceLocation::current()) const;
   /// The texts of a column of categories, sorted bytewise.  ValueError for numbers.
@@ -74,8 +74,8 @@ class Table {
   TensorDataset<2> dataset(std::string_view target, const TableDatasetOptions& options = {},
                            SourceLocation where = SourceLocation::current()) const;
 
-  /// A missing value becomes the one before it in the column, as pandas' ffill(); those at the beginning stay missing.  Of
-  /// these columns; by default of all.
+  /// A missing value becomes the one before it in the column, as pandas' ffill(); those at the beginning stay missing.
+  /// Of these columns; by default of all.
   [[nodiscard]] Table fill_forward(const std::vector<std::string>& columns = {},
                                    SourceLocation where = SourceLocation::current()) const;
   /// Without the rows in which a value is missing, as pandas' dropna(), in one of these columns; by default in any.
@@ -120,8 +120,8 @@ std::ostream& operator<<(std::ostream& out, const Table& table);
 ///
 /// IoError; FormatError, with the file, line and column, for a line with another number of fields, an open quote, text
 /// after a closing quote or a quote within an unquoted field, zero bytes, a lone carriage return, names and categories
-/// that are not UTF-8, names that come twice, and what `numbers` and `times` say; ValueError for options that name no column,
-/// and for two of numbers, categories and times that name the same; OutOfMemoryError.
+/// that are not UTF-8, names that come twice, and what `numbers` and `times` say; ValueError for options that name no
+/// column, and for two of numbers, categories and times that name the same; OutOfMemoryError.
 Table read_csv(const std::string& path, const CsvOptions& options = {},
                SourceLocation where = SourceLocation::current());
 

@@ -10,8 +10,8 @@
 
 namespace minnow::data {
 
-/// A tensor that stays in its file: rows (along its first dimension) are read when they are asked for, so that it may be
-/// larger than memory.  The file is read by pread(), not mapped: memory is that of the rows, and a file that is cut
+/// A tensor that stays in its file: rows (along its first dimension) are read when they are asked for, so that it may
+/// be larger than memory.  The file is read by pread(), not mapped: memory is that of the rows, and a file that is cut
 /// while it is used is an IoError.  Copies share the open file.  Thread-safe.
 class FileTensor {
  public:
@@ -49,8 +49,8 @@ std::int64_t common_rows(std::span<const FileTensor> tensors, SourceLocation whe
 
 }  // namespace detail
 
-/// `FileDataset(FileTensor::npy("x.npy"), FileTensor::npy("y.npy"))`: sample i is an array of the rows i of N tensors in
-/// files.  A TensorDataset for what does not fit into memory.  ShapeError for different first sizes.
+/// `FileDataset(FileTensor::npy("x.npy"), FileTensor::npy("y.npy"))`: sample i is an array of the rows i of N tensors
+/// in files.  A TensorDataset for what does not fit into memory.  ShapeError for different first sizes.
 template <std::size_t N> class FileDataset {
  public:
   explicit FileDataset(std::array<FileTensor, N> tensors, SourceLocation where = SourceLocation::current())

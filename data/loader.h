@@ -16,9 +16,9 @@
 
 namespace minnow::data {
 
-/// Batches of a dataset: `for (auto& [images, labels] : loader)`; each loop is one epoch.  Each field is [batch, ...].  A
-/// batch has the sample's type where all its fields are tensors, else it is a tuple of tensors; or the type that the sample
-/// says, so that fields keep their names beside a number:
+/// Batches of a dataset: `for (auto& [images, labels] : loader)`; each loop is one epoch.  Each field is [batch, ...].
+/// A batch has the sample's type where all its fields are tensors, else it is a tuple of tensors; or the type that the
+/// sample says, so that fields keep their names beside a number:
 ///
 ///     struct Pair {
 ///       Tensor a, b;
@@ -27,12 +27,12 @@ namespace minnow::data {
 ///     };
 ///
 /// Order and augmentation depend on (seed, epoch, sample) alone: batches are equal, bit by bit, for any number of
-/// workers.  Random operations that a dataset calls without a generator draw from one of the batch.  With a device, batches are copied there from pinned memory while the step before computes.  A batch may be
-/// kept: its memory is used again when no tensor holds it, after the work that was queued on the loop's stream until
-/// then (a program that uses a batch on another stream must wait for that stream first).  An exception that the dataset
-/// throws, of any type, reaches the loop as a SampleError with the index of the sample, that of a collate function as a
-/// BatchError; later batches and epochs are not affected.  Thread-safety: several threads may loop over one loader at
-/// once.
+/// workers.  Random operations that a dataset calls without a generator draw from one of the batch.  With a device,
+/// batches are copied there from pinned memory while the step before computes.  A batch may be kept: its memory is used
+/// again when no tensor holds it, after the work that was queued on the loop's stream until then (a program that uses a
+/// batch on another stream must wait for that stream first).  An exception that the dataset throws, of any type,
+/// reaches the loop as a SampleError with the index of the sample, that of a collate function as a BatchError; later
+/// batches and epochs are not affected.  Thread-safety: several threads may loop over one loader at once.
 template <class D> class DataLoader {
   // A static_assert, since the errors of a constraint would be long.
   static constexpr bool kHasSize = detail::HasSize<D>, kHasGet = detail::HasGet<D>, kIsDataset = Dataset<D>;

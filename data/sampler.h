@@ -60,8 +60,8 @@ struct DistributedSamplerOptions {
   bool drop_last = false;
 };
 
-/// The part of a data set that one of several ranks trains on: every ranks-th index of an epoch's order, from `rank` on,
-/// as many for each rank.  Batches of n on each rank are together the batch of n * ranks that one rank would have.
+/// The part of a data set that one of several ranks trains on: every ranks-th index of an epoch's order, from `rank`
+/// on, as many for each rank.  Batches of n on each rank are together the batch of n * ranks that one rank would have.
 ///
 ///     data::DataLoader loader(set, data::DistributedSampler(set.size(), dist::rank(), dist::size()), {.batch_size = 64});
 ///

@@ -98,8 +98,8 @@ template <Dataset D, class... F> class Transformed {
 };
 
 /// `transform(mnist("train"), RandomShift{.pixels = 2}, [](Tensor image) { ... })`.  Samples of an ImageDataset are
-/// normalized before; `ImageDataset(set.images(), set.labels(), set.classes())` leaves them in [0, 1], for transforms of
-/// colours and a normalization of your own.
+/// normalized before; `ImageDataset(set.images(), set.labels(), set.classes())` leaves them in [0, 1], for transforms
+/// of colours and a normalization of your own.
 template <Dataset D, class... F> Transformed<D, F...> transform(D dataset, F... functions) {
   return Transformed<D, F...>(std::move(dataset), std::move(functions)...);
 }

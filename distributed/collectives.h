@@ -4,13 +4,13 @@
 #include <memory>
 #include <minnow/tensor/in.h>
 
-// What all ranks of a dist::Process do together.  Each rank calls the same functions in the same order, with tensors of the
-// same shape and dtype; ranks that differ all get a ValueError that names two of them and what each has called, and
-// BackendError names the ranks that have not called within the timeout.  Results are the same bits on all ranks.  All need
-// a Process (BackendError).  Thread-safe, where the program sees to the order.
+// What all ranks of a dist::Process do together.  Each rank calls the same functions in the same order, with tensors of
+// the same shape and dtype; ranks that differ all get a ValueError that names two of them and what each has called, and
+// BackendError names the ranks that have not called within the timeout.  Results are the same bits on all ranks.  All
+// need a Process (BackendError).  Thread-safe, where the program sees to the order.
 //
-// Tensors of the CPU and of sim go through the host, by MPI: sums are added in the order of the ranks, float16 and bfloat16
-// in float32, so that all runs have the same bits.
+// Tensors of the CPU and of sim go through the host, by MPI: sums are added in the order of the ranks, float16 and
+// bfloat16 in float32, so that all runs have the same bits.
 //
 // Tensors of a GPU go by NCCL, which is loaded when first needed, on all ranks or on none; reductions of int16 go
 // through the host, and so do send and recv before the first collective of all ranks, as two alone cannot start it.
@@ -22,8 +22,8 @@
 // ranks share a GPU), rank 0 gives a warning that says why, and tensors are copied to the host and back.
 namespace minnow::dist {
 
-/// How the ranks' elements are combined.  `mean` is of floating-point dtypes; of bool, sum and max mean "or", min "and".
-/// A NaN is the largest and the smallest element.
+/// How the ranks' elements are combined.  `mean` is of floating-point dtypes; of bool, sum and max mean "or", min
+/// "and". A NaN is the largest and the smallest element.
 enum class ReduceOp : std::uint8_t { sum, mean, max, min };
 
 /// A collective that goes on in the background.  Its tensors must not be used before wait().
@@ -69,8 +69,8 @@ void barrier(SourceLocation where = SourceLocation::current());
 
 /// Sends x to another rank, which calls recv(y, from) with a tensor of the same shape and dtype: ValueError there
 /// otherwise, and by NCCL here too.  May return before it was received; by NCCL it waits until recv was
-/// called.  ValueError for this rank itself and for one that does not exist; BackendError if it is not received within the
-/// timeout.
+/// called.  ValueError for this rank itself and for one that does not exist; BackendError if it is not received within
+/// the timeout.
 void send(const In& x, int to);
 /// x = what another rank sends.  The same errors.
 void recv(const In& x, int from);

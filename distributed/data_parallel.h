@@ -7,8 +7,8 @@
 
 namespace minnow::dist {
 
-/// What a step does with the buffers of the module, such as the running statistics of BatchNorm.  Those that no rank has
-/// written since the last time are left as they are.
+/// What a step does with the buffers of the module, such as the running statistics of BatchNorm.  Those that no rank
+/// has written since the last time are left as they are.
 enum class BufferSync : std::uint8_t {
   none,       ///< each rank has its own
   broadcast,  ///< before each forward in train mode, those of rank 0
@@ -53,10 +53,10 @@ struct Report {
 ///
 /// A parameter that got a gradient on some ranks but not on all is an AutogradError on all of them, which names it and
 /// the ranks.  One that got none on any rank keeps none.  Ranks whose modules have other parameters get a ValueError
-/// from the constructor.  Parameters may be moved, converted and frozen later; a forward in train mode with one that was
-/// added, replaced or unfrozen is an AutogradError: it needs a new DataParallel.  Gradients on a GPU
-/// are averaged by NCCL (collectives.h), without the host waiting for the GPU, and so are those in a CapturedStep on CUDA;
-/// any other captured step is a BackendError.  Not thread-safe; one backward at a time.
+/// from the constructor.  Parameters may be moved, converted and frozen later; a forward in train mode with one that
+/// was added, replaced or unfrozen is an AutogradError: it needs a new DataParallel.  Gradients on a GPU
+/// are averaged by NCCL (collectives.h), without the host waiting for the GPU, and so are those in a CapturedStep on
+/// CUDA; any other captured step is a BackendError.  Not thread-safe; one backward at a time.
 class DataParallel {
  public:
   explicit DataParallel(nn::Module& module, const DataParallelOptions& options = {},

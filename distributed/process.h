@@ -13,7 +13,8 @@ struct ProcessOptions {
   double timeout = 300;
 };
 
-/// This program as one rank of several.  Made first in main(); there is one at a time, and one in the life of a program.
+/// This program as one rank of several.  Made first in main(); there is one at a time, and one in the life of a
+/// program.
 ///
 ///     int main() {
 ///       const dist::Process process;
@@ -23,8 +24,9 @@ struct ProcessOptions {
 ///       ...
 ///     }
 ///
-/// The default generator is the same on all ranks: manual_seed(seed + process.rank()) gives them different dropout masks.
-/// A Checkpoint that rank 0 writes holds that of rank 0: after resume() the ranks seed theirs again, if they are to differ.
+/// The default generator is the same on all ranks: manual_seed(seed + process.rank()) gives them different dropout
+/// masks. A Checkpoint that rank 0 writes holds that of rank 0: after resume() the ranks seed theirs again, if they are
+/// to differ.
 ///
 /// Unless OMP_NUM_THREADS is set, the ranks of a machine share its processors.  Without mpirun there is one rank, and
 /// all works as with several.  When an exception leaves the scope of a Process, the others are not waited for: the
@@ -53,8 +55,8 @@ class Process {
 int rank();
 int size();
 
-/// minnow::interrupted() of any rank: the same answer on all of them, so that they stop at the same step.  Called by all
-/// ranks together, as a collective is.
+/// minnow::interrupted() of any rank: the same answer on all of them, so that they stop at the same step.  Called by
+/// all ranks together, as a collective is.
 int interrupted(SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow::dist

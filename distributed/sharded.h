@@ -29,9 +29,9 @@ class Shards {
   std::vector<std::size_t> numbers_;  // of each parameter among its owner's
 };
 
-/// An optimizer whose state is divided among the ranks: each keeps the state of 1/size of the parameters, updates these, and
-/// sends them to the others.  Steps give the bits of the optimizer itself.  For training with DataParallel, which makes
-/// gradients equal on all ranks.  Reference: Rajbhandari et al. 2020, ZeRO (stage 1).
+/// An optimizer whose state is divided among the ranks: each keeps the state of 1/size of the parameters, updates
+/// these, and sends them to the others.  Steps give the bits of the optimizer itself.  For training with DataParallel,
+/// which makes gradients equal on all ranks.  Reference: Rajbhandari et al. 2020, ZeRO (stage 1).
 ///
 ///     dist::Sharded<optim::Adam> adam(net.parameters(), {.lr = 1e-3});
 ///     optim::CosineAnnealingLR schedule(adam.optimizer(), 10);

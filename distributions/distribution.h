@@ -5,12 +5,12 @@
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/random.h>
 
-/// Probability distributions, as torch.distributions.  Parameters are tensors of one floating-point dtype, or numbers; they
-/// are broadcast to the batch_shape.  Gradients flow to them from log_prob, entropy, rsample and kl_divergence.  ValueError of
-/// the constructor for numbers, and tensors on the cpu, outside of the parameters' range.  Tensors on other devices and
-/// log_prob's argument are not checked, which would wait for the device: outside of their range the results are NaN or
-/// -infinity, and samples any numbers.  DTypeError for other dtypes, DeviceError for several devices, ShapeError for shapes
-/// that cannot be broadcast.
+/// Probability distributions, as torch.distributions.  Parameters are tensors of one floating-point dtype, or numbers;
+/// they are broadcast to the batch_shape.  Gradients flow to them from log_prob, entropy, rsample and kl_divergence.
+/// ValueError of the constructor for numbers, and tensors on the cpu, outside of the parameters' range.  Tensors on
+/// other devices and log_prob's argument are not checked, which would wait for the device: outside of their range the
+/// results are NaN or -infinity, and samples any numbers.  DTypeError for other dtypes, DeviceError for several
+/// devices, ShapeError for shapes that cannot be broadcast.
 ///
 ///     distributions::Normal q(mean, exp(log_variance * 0.5));
 ///     Tensor z = q.rsample();
@@ -50,8 +50,8 @@ class Distribution {
   /// The shape of one value; [] unless it is a vector.
   const Shape& event_shape() const { return event_shape_; }
 
-  /// Values without gradient, of shape [shape..., batch_shape..., event_shape...].  Numbers come from the given generator,
-  /// or the default one, and are the same on every device.
+  /// Values without gradient, of shape [shape..., batch_shape..., event_shape...].  Numbers come from the given
+  /// generator, or the default one, and are the same on every device.
   [[nodiscard]] Tensor sample(const Shape& shape = {}, RandomGenerator* generator = nullptr,
                               SourceLocation where = SourceLocation::current()) const;
   /// The same with gradients to the parameters (reparameterized).  ValueError if has_rsample() is false.
@@ -85,8 +85,8 @@ class Distribution {
   Shape batch_shape_, event_shape_;
 };
 
-/// The Kullback-Leibler divergence ∫ p log(p / q), in nats.   ->  the broadcast batch_shape.  For two distributions of one
-/// class; ValueError for others.
+/// The Kullback-Leibler divergence ∫ p log(p / q), in nats.   ->  the broadcast batch_shape.  For two distributions of
+/// one class; ValueError for others.
 [[nodiscard]] Tensor kl_divergence(const Distribution& p, const Distribution& q,
                                    SourceLocation where = SourceLocation::current());
 

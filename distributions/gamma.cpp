@@ -13,8 +13,8 @@
 namespace minnow::distributions {
 namespace {
 
-/// d log x / da for small x: the derivative of a Taylor series of the distribution function.  From log x, since x itself is
-/// 0 in floating point for small a.
+/// d log x / da for small x: the derivative of a Taylor series of the distribution function.  From log x, since x
+/// itself is 0 in floating point for small a.
 Tensor log_gradient_of_small(const Tensor& a, const Tensor& log_x) {
   const Tensor x = exp(log_x);
   Tensor factor = ones_like(x), denominator = a, series = zeros_like(x), squares = series;  // but for the first, 1 / a
@@ -63,8 +63,8 @@ struct Draw {
   Tensor is_small, x, u;
 };
 
-/// Marsaglia and Tsang 2000.  A proposal is taken with a probability of 0.95 or more; eight are made for each value, so that
-/// nothing waits for the device, and one value in 3e10 is the proposal's center.
+/// Marsaglia and Tsang 2000.  A proposal is taken with a probability of 0.95 or more; eight are made for each value, so
+/// that nothing waits for the device, and one value in 3e10 is the proposal's center.
 Draw draw(const Tensor& a, RandomGenerator* generator) {
   constexpr int kProposals = 8;
   const Tensor small = lt(a, 1), d = where(small, a + 1, a) - 1.0 / 3, c = rsqrt(9 * d);

@@ -10,9 +10,9 @@ struct Spread {
   Tensor scale_tril{};         ///< its Cholesky factor: lower triangular, with a positive diagonal
 };
 
-/// log p = -|L⁻¹ (x - loc)|² / 2 - Σ log L_ii - D log(2 π) / 2, with the covariance L Lᵀ.   loc: [..., D]  spread: [..., D, D];
-/// leading dimensions are broadcast.  A covariance that is not positive definite is a ValueError on the cpu, and gives NaN
-/// elsewhere.
+/// log p = -|L⁻¹ (x - loc)|² / 2 - Σ log L_ii - D log(2 π) / 2, with the covariance L Lᵀ.   loc: [..., D]  spread:
+/// [..., D, D]; leading dimensions are broadcast.  A covariance that is not positive definite is a ValueError on the
+/// cpu, and gives NaN elsewhere.
 ///
 ///     distributions::MultivariateNormal p(loc, {.scale_tril = l});
 class MultivariateNormal : public Distribution {

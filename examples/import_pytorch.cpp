@@ -16,8 +16,8 @@ using namespace minnow;
 
 namespace {
 
-/// In Python: torch.nn.Sequential(OrderedDict(conv=Conv2d(1, 6, 3, stride=2, padding=1), norm=BatchNorm2d(6), act=ReLU(),
-/// flatten=Flatten(), fc=Linear(150, 4))).
+/// In Python: torch.nn.Sequential(OrderedDict(conv=Conv2d(1, 6, 3, stride=2, padding=1), norm=BatchNorm2d(6),
+/// act=ReLU(), flatten=Flatten(), fc=Linear(150, 4))).
 nn::Sequential torch_net() {
   return nn::Sequential{{"conv", nn::Conv2d(1, 6, 3, {.stride = 2, .padding = 1})},
                         {"norm", nn::BatchNorm2d(6)},

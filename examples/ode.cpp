@@ -40,8 +40,8 @@ template <class F> Tensor solve(const F& f, const Tensor& y0, std::int64_t steps
   return stack(states);
 }
 
-/// The same as one operation, which keeps the solution alone, and not the steps of the solver: its gradients are solutions
-/// of another equation, a' = -a ∂f/∂y, backward in time.
+/// The same as one operation, which keeps the solution alone, and not the steps of the solver: its gradients are
+/// solutions of another equation, a' = -a ∂f/∂y, backward in time.
 Tensor odeint(const Field& f, const Tensor& y0, std::int64_t steps, double h) {
   Tensor solution;
   {

@@ -1,4 +1,5 @@
-// Regression of a CSV file's column on its others, with early stopping:  ./run regression --data houses.csv --target price
+// Regression of a CSV file's column on its others, with early stopping:  ./run regression --data houses.csv --target
+// price
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

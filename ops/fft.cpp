@@ -123,7 +123,8 @@ std::vector<int> dimensions(const Tensor& x, const Shape& given, bool complex) {
   return dims;
 }
 
-/// Complex transforms along dims, of which the last one's may be another kind: the first one if it makes complex numbers.
+/// Complex transforms along dims, of which the last one's may be another kind: the first one if it makes complex
+/// numbers.
 Tensor transforms(const char* name, const In& x_, const Shape& s, const Shape& given, FftNorm norm, Kind kind,
                   bool inverse) {
   const Operation op(name, x_.where, {kWide, kKept}, {{"x", *x_}});

@@ -11,7 +11,8 @@
 // range, ValueError for n < 1.
 namespace minnow {
 
-/// Which direction of a transform is divided: backward: the inverse one, by n; ortho: both, by √n; forward: the other one.
+/// Which direction of a transform is divided: backward: the inverse one, by n; ortho: both, by √n; forward: the other
+/// one.
 enum class FftNorm : std::uint8_t { backward, ortho, forward };
 
 /// y[f] = Σ_k x[k] e^(-2πi f k / n), of complex numbers.
@@ -27,8 +28,8 @@ enum class FftNorm : std::uint8_t { backward, ortho, forward };
 /// imaginary parts of the first one, and for an even n of the last one, are not read.
 [[nodiscard]] Tensor irfft(const In& x, std::optional<std::int64_t> n = {}, int dim = -1,
                            FftNorm norm = FftNorm::backward);
-/// fft along the given dimensions, the last two by default, of the sizes s: as n for each one, -1 for that of x.  ShapeError if
-/// there are not as many.
+/// fft along the given dimensions, the last two by default, of the sizes s: as n for each one, -1 for that of x.
+/// ShapeError if there are not as many.
 [[nodiscard]] Tensor fft2(const In& x, const Dims& s = {}, const Dims& dims = {-2, -1},
                           FftNorm norm = FftNorm::backward);
 /// ifft along the given dimensions, as fft2.
@@ -41,8 +42,8 @@ enum class FftNorm : std::uint8_t { backward, ortho, forward };
 [[nodiscard]] Tensor irfft2(const In& x, const Dims& s = {}, const Dims& dims = {-2, -1},
                             FftNorm norm = FftNorm::backward);
 
-/// fft along the given dimensions, all by default (with s the last ones), of the sizes s: as n for each one, -1 for that of x.
-/// ShapeError if there are not as many.
+/// fft along the given dimensions, all by default (with s the last ones), of the sizes s: as n for each one, -1 for
+/// that of x. ShapeError if there are not as many.
 [[nodiscard]] Tensor fftn(const In& x, const Dims& s = {}, const Dims& dims = {}, FftNorm norm = FftNorm::backward);
 /// ifft along the given dimensions, as fftn.
 [[nodiscard]] Tensor ifftn(const In& x, const Dims& s = {}, const Dims& dims = {}, FftNorm norm = FftNorm::backward);
@@ -55,8 +56,8 @@ enum class FftNorm : std::uint8_t { backward, ortho, forward };
 /// The inverse of fftshift.
 [[nodiscard]] Tensor ifftshift(const In& x, const Dims& dims);
 
-/// The frequencies of fft's results, for samples `d` apart: 0, 1, ..., (n - 1) / 2, -n / 2, ..., -1, over n d.  ValueError
-/// for n < 1, DTypeError unless the dtype is floating-point.
+/// The frequencies of fft's results, for samples `d` apart: 0, 1, ..., (n - 1) / 2, -n / 2, ..., -1, over n d.
+/// ValueError for n < 1, DTypeError unless the dtype is floating-point.
 [[nodiscard]] Tensor fftfreq(std::int64_t n, double d = 1, const TensorOptions& options = {},
                              SourceLocation where = SourceLocation::current());
 /// The frequencies of rfft's results: 0, 1, ..., n / 2, over n d.  The same errors.

@@ -40,8 +40,8 @@ Tensor mapped(const Tensor& x, const Tensor& w, const Tensor& scale, const Tenso
   return scale.defined() ? quantized_linear(x, w, scale, bias) : linear(x, w, bias);
 }
 
-/// The weights as steps of n sequences read them: transposed, or they were packed again for every step, and where our kernel
-/// multiplies, in panels that it reads from one end to the other.
+/// The weights as steps of n sequences read them: transposed, or they were packed again for every step, and where our
+/// kernel multiplies, in panels that it reads from one end to the other.
 Tensor transposed(const Tensor& w, std::int64_t n, const Backend& backend) {
   constexpr std::int64_t kWidth = 64, kLeast = 16;  // columns of a panel; sequences
   const std::int64_t rows = w.size(0), size = w.size(1);

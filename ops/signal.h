@@ -16,10 +16,10 @@ struct StftOptions {
   PadMode pad_mode = PadMode::reflect;       ///< of center
   bool normalized = false;                   ///< divides by √n_fft
 };
-/// The short-time Fourier transform, as torch.stft (onesided): rfft of frames of n_fft numbers, each times the window, which is
-/// centred in them.   x: float32 or float64 [..., L]  ->  [..., n_fft / 2 + 1, frames, 2], frames: L / hop_length + 1, or
-/// without center (L - n_fft) / hop_length + 1.  ValueError for sizes out of range, ShapeError for a window of another size
-/// and an x that is too short.  Any order of gradient.
+/// The short-time Fourier transform, as torch.stft (onesided): rfft of frames of n_fft numbers, each times the window,
+/// which is centred in them.   x: float32 or float64 [..., L]  ->  [..., n_fft / 2 + 1, frames, 2], frames: L /
+/// hop_length + 1, or without center (L - n_fft) / hop_length + 1.  ValueError for sizes out of range, ShapeError for a
+/// window of another size and an x that is too short.  Any order of gradient.
 [[nodiscard]] Tensor stft(const In& x, std::int64_t n_fft, const StftOptions& options = {});
 
 struct IstftOptions {
@@ -31,9 +31,9 @@ struct IstftOptions {
   std::optional<std::int64_t>
       length{};  ///< of the result, which is cut or gets zeros; by default what the frames cover
 };
-/// The inverse of stft(): frames are added up, and divided by the sum of the squares of their windows.   x: [..., n_fft / 2
-/// + 1, frames, 2]  ->  [..., L].  ValueError where that sum is 0 (on the cpu; elsewhere the result is not finite there), and
-/// as stft(); ShapeError for another number of frequencies.
+/// The inverse of stft(): frames are added up, and divided by the sum of the squares of their windows.   x: [..., n_fft
+/// / 2 + 1, frames, 2]  ->  [..., L].  ValueError where that sum is 0 (on the cpu; elsewhere the result is not finite
+/// there), and as stft(); ShapeError for another number of frequencies.
 [[nodiscard]] Tensor istft(const In& x, std::int64_t n_fft, const IstftOptions& options = {});
 
 struct WindowOptions {
@@ -41,8 +41,8 @@ struct WindowOptions {
   std::optional<DType> dtype{};  ///< default: float32
   Device device{};
 };
-// Windows of n numbers, w[k] of t = k / n (or k / (n - 1), if not periodic).  A window of one number is 1.  ValueError for
-// a negative n, DTypeError unless the dtype is floating-point.
+// Windows of n numbers, w[k] of t = k / n (or k / (n - 1), if not periodic).  A window of one number is 1.  ValueError
+// for a negative n, DTypeError unless the dtype is floating-point.
 
 /// 0.5 - 0.5 cos(2π t).
 [[nodiscard]] Tensor hann_window(std::int64_t n, const WindowOptions& options = {},
@@ -68,8 +68,8 @@ struct MelOptions {
   Device device{};
 };
 /// Triangular bands, equally far apart in mel, as torchaudio.functional.melscale_fbanks: [n_freqs, n_mels], for
-/// `matmul(power.mT(), fbanks)` of a power spectrum [..., n_freqs, frames] with n_freqs = n_fft / 2 + 1.  ValueError for
-/// numbers out of range, DTypeError unless the dtype is floating-point.
+/// `matmul(power.mT(), fbanks)` of a power spectrum [..., n_freqs, frames] with n_freqs = n_fft / 2 + 1.  ValueError
+/// for numbers out of range, DTypeError unless the dtype is floating-point.
 [[nodiscard]] Tensor melscale_fbanks(std::int64_t n_freqs, std::int64_t n_mels, std::int64_t sample_rate,
                                      const MelOptions& options = {}, SourceLocation where = SourceLocation::current());
 

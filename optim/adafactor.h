@@ -16,8 +16,8 @@ struct AdafactorOptions {
   void list(detail::OptionList& f);
 };
 
-/// Adafactor (Shazeer and Stern 2018), as torch.optim.Adafactor: the squares of the gradients of a matrix are kept as means
-/// of its rows and columns, of a vector whole.
+/// Adafactor (Shazeer and Stern 2018), as torch.optim.Adafactor: the squares of the gradients of a matrix are kept as
+/// means of its rows and columns, of a vector whole.
 ///
 ///     r, c = means of g² of rows and columns, v = r c / mean(r)
 ///     u = g / max(√v, eps1);  p = p (1 - lr weight_decay) - a u / max(1, rms(u) / d)

@@ -66,8 +66,8 @@ template <class M> class AveragedModel {
   AveragedModel(const AveragedModel&) = delete;
   AveragedModel& operator=(const AveragedModel&) = delete;
 
-  /// Moves the averages towards the module's weights, which may be on another device.  Call it after step(), and after a
-  /// captured step, not in one (BackendError).  ValueError if the weights have other shapes or dtypes; nothing has
+  /// Moves the averages towards the module's weights, which may be on another device.  Call it after step(), and after
+  /// a captured step, not in one (BackendError).  ValueError if the weights have other shapes or dtypes; nothing has
   /// changed then.
   void update_parameters(const M& model, SourceLocation where = SourceLocation::current()) {
     average_.update(model.parameters(), detail::tensors_of(model.named_buffers()), where);

@@ -7,8 +7,8 @@
 
 namespace minnow::optim {
 
-/// Base of optimizers whose step is made of operations, for each parameter by itself, as Muon and Adafactor are.  Options
-/// has `lr`; `list(f)` names its options as the rules of the others do.
+/// Base of optimizers whose step is made of operations, for each parameter by itself, as Muon and Adafactor are.
+/// Options has `lr`; `list(f)` names its options as the rules of the others do.
 template <class Settings> class ComposedOptimizer : public Optimizer {
  public:
   using Options = Settings;

@@ -29,11 +29,11 @@ struct GradScalerOptions {
 ///       scaler.step(adam);
 ///       scaler.update();
 ///
-/// Checking and unscaling all gradients of a device is one pass.  What it finds stays on the device: the optimizer's pass
-/// reads it there and then changes neither parameters nor states.  The host learns of it at the next step, for the number
-/// of steps that were made, so that it is never more than a step ahead of a GPU.  Works for each optimizer, several of
-/// them and accumulated gradients.  Not in a CapturedStep, whose replays do not tell the host of a skipped step: unscale_(),
-/// step() and update() are a BackendError there.  Not thread-safe.
+/// Checking and unscaling all gradients of a device is one pass.  What it finds stays on the device: the optimizer's
+/// pass reads it there and then changes neither parameters nor states.  The host learns of it at the next step, for the
+/// number of steps that were made, so that it is never more than a step ahead of a GPU.  Works for each optimizer,
+/// several of them and accumulated gradients.  Not in a CapturedStep, whose replays do not tell the host of a skipped
+/// step: unscale_(), step() and update() are a BackendError there.  Not thread-safe.
 class GradScaler {
  public:
   /// ValueError for options out of range.
@@ -44,8 +44,8 @@ class GradScaler {
   /// Divides the gradients of the optimizer's parameters by the scale.  step() does it otherwise.  ValueError if it was
   /// called since the last update(), after step(), or before scale(); DTypeError for gradients of float16.
   void unscale_(Optimizer& optimizer, SourceLocation where = SourceLocation::current());
-  /// Optimizer::step(), unless a gradient is infinite or NaN.  ValueError if it was called since the last update(), if no
-  /// parameter has a gradient, or before scale(); what Optimizer::step() throws.
+  /// Optimizer::step(), unless a gradient is infinite or NaN.  ValueError if it was called since the last update(), if
+  /// no parameter has a gradient, or before scale(); what Optimizer::step() throws.
   void step(Optimizer& optimizer, SourceLocation where = SourceLocation::current());
   /// The scale for the next step, once after the steps of all optimizers; or sets it.  ValueError if no step() or
   /// unscale_() came before, and unless new_scale is positive.

@@ -21,9 +21,9 @@ struct LRValues {
 
 class LRScheduler;
 
-/// A group's learning rate after `steps` steps of the scheduler, and its momentum if the schedule cycles that: a scheduler
-/// without an optimizer, or a function double(double base_lr, std::int64_t steps).  `base_lr` is the group's rate when
-/// the scheduler was made.
+/// A group's learning rate after `steps` steps of the scheduler, and its momentum if the schedule cycles that: a
+/// scheduler without an optimizer, or a function double(double base_lr, std::int64_t steps).  `base_lr` is the group's
+/// rate when the scheduler was made.
 class LRFunction {
  public:
   using Rate = std::function<double(double, std::int64_t)>;
@@ -124,9 +124,9 @@ struct SequentialLROptions {
 LRFunction lr_by_group(std::vector<LRFunction> functions, SourceLocation where = SourceLocation::current());
 
 /// Sets the learning rates of an optimizer's groups: those of step 0 when it is made, the next ones at each step().
-/// Call step() after the optimizer's (a warning otherwise).  Does not touch groups that are added later.  The optimizer must outlive it.
-/// Without an optimizer, as in StepLR({.step_size = 30}), it is a schedule for SequentialLR, ChainedScheduler and
-/// lr_by_group.
+/// Call step() after the optimizer's (a warning otherwise).  Does not touch groups that are added later.  The optimizer
+/// must outlive it. Without an optimizer, as in StepLR({.step_size = 30}), it is a schedule for SequentialLR,
+/// ChainedScheduler and lr_by_group.
 class LRScheduler {
  public:
   /// ValueError for an empty function, for one made for another number of groups, and for one that cycles momentum if
@@ -213,8 +213,8 @@ using ExponentialLR = Schedule<ExponentialLROptions>;
 using PolynomialLR = Schedule<PolynomialLROptions>;
 /// eta_min + (base_lr - eta_min) (1 + cos(π t / T_max)) / 2: half a cosine down (Loshchilov and Hutter 2017).
 using CosineAnnealingLR = Schedule<CosineAnnealingLROptions>;
-/// eta_min + (base_lr - eta_min) (1 + cos(π t' / T)) / 2, where t' are the steps since the last restart, and T is T_0 in
-/// the first cycle and T_mult times as long in each further one: SGDR (Loshchilov and Hutter 2017).
+/// eta_min + (base_lr - eta_min) (1 + cos(π t' / T)) / 2, where t' are the steps since the last restart, and T is T_0
+/// in the first cycle and T_mult times as long in each further one: SGDR (Loshchilov and Hutter 2017).
 using CosineAnnealingWarmRestarts = Schedule<CosineAnnealingWarmRestartsOptions>;
 /// base_lr times a factor that goes linearly from start_factor to end_factor in total_iters steps, and stays there.
 using LinearLR = Schedule<LinearLROptions>;
@@ -227,7 +227,8 @@ using LambdaLR = Schedule<std::function<double(std::int64_t)>>;
 /// ValueError after total_steps steps.
 using OneCycleLR = Schedule<OneCycleLROptions>;
 /// Cyclical learning rates (Smith 2017), with one step for each batch: up from base_lr to max_lr in step_size_up steps
-/// and down again in step_size_down, over and over; the optimizer's rate is not used.  With cycle_momentum as OneCycleLR.
+/// and down again in step_size_down, over and over; the optimizer's rate is not used.  With cycle_momentum as
+/// OneCycleLR.
 using CyclicLR = Schedule<CyclicLROptions>;
 /// All at once: each function's base_lr is what the one before gives, so that factors multiply.  Of several momentums
 /// the last counts.  ChainedScheduler(sgd, {ConstantLR({.factor = 0.1}), ExponentialLR({.gamma = 0.9})})

@@ -75,8 +75,9 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Updates all parameters that have a gradient; warns, once for each line, if none has.  DeviceError, DTypeError or ShapeError for a gradient that does not
-  /// fit its parameter, ValueError for options out of range; no parameter has changed then, nor when memory runs out.
+  /// Updates all parameters that have a gradient; warns, once for each line, if none has.  DeviceError, DTypeError or
+  /// ShapeError for a gradient that does not fit its parameter, ValueError for options out of range; no parameter has
+  /// changed then, nor when memory runs out.
   void step(SourceLocation where = SourceLocation::current());
   /// Calls closure, which computes the loss and calls backward, then steps.  Returns the loss.
   template <std::invocable F> Tensor step(F&& closure, SourceLocation where = SourceLocation::current()) {
@@ -224,7 +225,8 @@ class Optimizer {
   std::vector<detail::UpdateItem> items_;
   std::vector<std::pair<Tensor, Tensor>> writes_;  // targets and values
   std::span<const Tensor> found_inf_{};            // of the running step
-  // Of the step before, until settle(): a copy of found_inf on the host, and whether the states were not updated before.
+  // Of the step before, until settle(): a copy of found_inf on the host, and whether the states were not updated
+  // before.
   mutable Tensor outcome_;
   mutable std::vector<std::pair<Slot*, bool>> uncertain_;
 };

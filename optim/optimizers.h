@@ -23,7 +23,8 @@ concept HasParameters = !std::derived_from<M, Optimizer> && requires(const M& m)
   { m.parameters() } -> std::same_as<std::vector<Tensor>>;
 };
 
-/// Options with another framework's name of the rate, which are none here; the others are in the order of the optimizers.
+/// Options with another framework's name of the rate, which are none here; the others are in the order of the
+/// optimizers.
 struct OtherOptions {
   double learning_rate, momentum, dampening;
   std::pair<double, double> betas;
@@ -68,8 +69,8 @@ template <class Rule> class RuleOptimizer : public Optimizer {
     static_assert(!sizeof(M), "an optimizer takes the parameters of a module: net.parameters()");
   }
 
-  /// With options by name and parameter: `options_of(name, parameter)` gives them, and parameters whose options are equal
-  /// are a group, in the order of their first parameters.  No decay for biases and norms:
+  /// With options by name and parameter: `options_of(name, parameter)` gives them, and parameters whose options are
+  /// equal are a group, in the order of their first parameters.  No decay for biases and norms:
   ///
   ///     optim::AdamW adamw(net.named_parameters(), [](const std::string& name, const Tensor& p) {
   ///       return optim::AdamWOptions{.lr = 1e-3, .weight_decay = p.dim() < 2 ? 0 : 0.1};

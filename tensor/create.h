@@ -146,7 +146,8 @@ template <TensorOption T>
                             SourceLocation where = SourceLocation::current()) {
   return normal(mean, std, shape, detail::options_of<RandomOptions>(option, where), where);
 }
-/// Integers in [low, high), of any dtype, by default int64.  ValueError unless low < high, and the dtype can hold both ends.
+/// Integers in [low, high), of any dtype, by default int64.  ValueError unless low < high, and the dtype can hold both
+/// ends.
 [[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const RandomOptions& options = {},
                              SourceLocation where = SourceLocation::current());
 template <TensorOption T>
@@ -154,8 +155,8 @@ template <TensorOption T>
                              SourceLocation where = SourceLocation::current()) {
   return randint(low, high, shape, detail::options_of<RandomOptions>(option, where), where);
 }
-/// The numbers 0 ... n - 1 in random order (Fisher and Yates), of any dtype that holds them all (ValueError), by default
-/// int64.  ValueError for n below 0.
+/// The numbers 0 ... n - 1 in random order (Fisher and Yates), of any dtype that holds them all (ValueError), by
+/// default int64.  ValueError for n below 0.
 [[nodiscard]] Tensor randperm(std::int64_t n, const RandomOptions& options = {},
                               SourceLocation where = SourceLocation::current());
 

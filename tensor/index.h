@@ -40,7 +40,8 @@ struct Slice {
   std::int64_t start, stop, step;
 };
 
-/// Python's start:stop:step, where {} leaves a number out: slice({}, {}, 2) is ::2.  ValueError unless step is positive.
+/// Python's start:stop:step, where {} leaves a number out: slice({}, {}, 2) is ::2.  ValueError unless step is
+/// positive.
 constexpr Slice slice(detail::SliceNumber<0> start = 0, detail::SliceNumber<kToEnd> stop = kToEnd,
                       detail::SliceNumber<1> step = 1) {
   return {start, stop, step};

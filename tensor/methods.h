@@ -86,7 +86,8 @@ class Methods {
   /// a / b; integers give float32.
   [[nodiscard]] Tensor div(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
   Tensor div_(const TensorLike& other, SourceLocation where = SourceLocation::current()) const;
-  /// a / b as a whole number, in the common dtype; floor as floor_divide.  ValueError for integers over 0.  Gradient: none.
+  /// a / b as a whole number, in the common dtype; floor as floor_divide.  ValueError for integers over 0.  Gradient:
+  /// none.
   [[nodiscard]] Tensor div(const TensorLike& b, Rounding rounding, SourceLocation where = SourceLocation::current()) const;
   /// The largest integer not above a / b.  Gradient: none.
   [[nodiscard]] Tensor floor_divide(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
@@ -139,8 +140,9 @@ class Methods {
   [[nodiscard]] Tensor bitwise_xor(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor left_shift(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor right_shift(const TensorLike& b, SourceLocation where = SourceLocation::current()) const;
-  /// x limited to [low, high], elementwise and broadcast, in the common dtype; `high` where low is above it; NaN in any of
-  /// them gives NaN.  An undefined bound is none (ValueError if both are).  Where x is a bound, both get half of the gradient.
+  /// x limited to [low, high], elementwise and broadcast, in the common dtype; `high` where low is above it; NaN in any
+  /// of them gives NaN.  An undefined bound is none (ValueError if both are).  Where x is a bound, both get half of the
+  /// gradient.
   [[nodiscard]] Tensor clamp(const TensorLike& low, const TensorLike& high, SourceLocation where = SourceLocation::current()) const;
   /// clamp with lower bounds only.
   [[nodiscard]] Tensor clamp_min(const In& low, SourceLocation where = SourceLocation::current()) const;
@@ -311,8 +313,8 @@ class Methods {
   /// x limited to [low, high]; NaN stays.  Integers become float32 if a bound is not a whole number (clamp_: DTypeError).
   [[nodiscard]] Tensor clamp(double low = -kInfinity, double high = kInfinity, SourceLocation where = SourceLocation::current()) const;
   Tensor clamp_(double low = -kInfinity, double high = kInfinity, SourceLocation where = SourceLocation::current()) const;
-  /// x with `nan` for NaN, and posinf and neginf for the infinities: without them the largest finite numbers of the dtype.  Integers
-  /// stay as they are.
+  /// x with `nan` for NaN, and posinf and neginf for the infinities: without them the largest finite numbers of the
+  /// dtype.  Integers stay as they are.
   [[nodiscard]] Tensor nan_to_num(double nan = 0, ::std::optional<double> posinf = {}, ::std::optional<double> neginf = {}, SourceLocation where = SourceLocation::current()) const;
   /// clamp with a lower bound only.
   [[nodiscard]] Tensor clamp_min(double low, SourceLocation where = SourceLocation::current()) const;
@@ -368,19 +370,21 @@ class Methods {
   [[nodiscard]] Tensor mv(const In& b, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor dot(const In& b, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor outer(const In& b, SourceLocation where = SourceLocation::current()) const;
-  /// Products of a and b, summed over the last `dims` dimensions of a and the first of b; or over those of two lists, pair by
-  /// pair.  ShapeError if their sizes differ.
+  /// Products of a and b, summed over the last `dims` dimensions of a and the first of b; or over those of two lists,
+  /// pair by pair.  ShapeError if their sizes differ.
   [[nodiscard]] Tensor tensordot(const In& b, int dims = 2, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor tensordot(const In& b, const Dims& dims_a, const Dims& dims_b, SourceLocation where = SourceLocation::current()) const;
-  /// The Kronecker product: b times each element of a, block by block.   [..., M, N] and [..., P, Q]  ->  [..., M P, N Q], for any
-  /// number of dimensions.
+  /// The Kronecker product: b times each element of a, block by block.   [..., M, N] and [..., P, Q]  ->  [..., M P, N
+  /// Q], for any number of dimensions.
   [[nodiscard]] Tensor kron(const In& b, SourceLocation where = SourceLocation::current()) const;
-  /// The vectors orthogonal to those of a and b along dim, of size 3: a[1] b[2] - a[2] b[1], ...  The others are broadcast.
+  /// The vectors orthogonal to those of a and b along dim, of size 3: a[1] b[2] - a[2] b[1], ...  The others are
+  /// broadcast.
   [[nodiscard]] Tensor cross(const In& b, int dim = -1, SourceLocation where = SourceLocation::current()) const;
   /// The sum of the diagonal of a matrix.
   [[nodiscard]] Tensor trace(SourceLocation where = SourceLocation::current()) const;
-  /// beta input + alpha (a b), for matrices and for batches of matrices; input is broadcast to the product.  With beta = 0
-  /// input does not count, even where it is not finite, and its gradient is 0.  ShapeError and DTypeError as for mm and bmm.
+  /// beta input + alpha (a b), for matrices and for batches of matrices; input is broadcast to the product.  With beta =
+  /// 0 input does not count, even where it is not finite, and its gradient is 0.  ShapeError and DTypeError as for mm and
+  /// bmm.
   [[nodiscard]] Tensor addmm(const In& a, const In& b, Scalar beta = 1, Scalar alpha = 1, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor baddbmm(const In& a, const In& b, Scalar beta = 1, Scalar alpha = 1, SourceLocation where = SourceLocation::current()) const;
   /// e^x / Σ e^x along dim.   dx = y (g - Σ g y).  DTypeError unless x is floating-point.
@@ -390,8 +394,8 @@ class Methods {
   /// out[i][j] = x[index[i][j]][j] for dim 0, and so on.  index: x's number of dimensions, none larger than x's except
   /// dim. The gradient is scatter_add.
   [[nodiscard]] Tensor gather(int dim, const In& index, SourceLocation where = SourceLocation::current()) const;
-  /// A copy y of x with y[index[i][j]][j] += source[i][j] for dim 0, and so on.  source: in no dimension smaller than index (what is
-  /// beyond is not read), the dtype of x.
+  /// A copy y of x with y[index[i][j]][j] += source[i][j] for dim 0, and so on.  source: in no dimension smaller than
+  /// index (what is beyond is not read), the dtype of x.
   [[nodiscard]] Tensor scatter_add(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
   /// The slices of x along dim at the indices of index [n].
   [[nodiscard]] Tensor index_select(int dim, const In& index, SourceLocation where = SourceLocation::current()) const;
@@ -445,12 +449,12 @@ class Methods {
   /// Matrices with the vectors of x on their diagonals and 0 elsewhere: the inverse of diagonal().   [..., n]  ->
   /// [..., n + |offset|, n + |offset|], whose dimensions become dim1 and dim2 of the result.
   [[nodiscard]] Tensor diag_embed(::std::int64_t offset = 0, int dim1 = -2, int dim2 = -1, SourceLocation where = SourceLocation::current()) const;
-  /// The windows of `size` elements that begin at every `step`-th one of dimension dim, as a view: their number replaces the
-  /// dimension, their elements are a new last one.   [..., n, ...]  ->  [..., (n - size) / step + 1, ..., size].  ShapeError
-  /// for windows that do not fit, ValueError for a step below 1.
+  /// The windows of `size` elements that begin at every `step`-th one of dimension dim, as a view: their number replaces
+  /// the dimension, their elements are a new last one.   [..., n, ...]  ->  [..., (n - size) / step + 1, ..., size].
+  /// ShapeError for windows that do not fit, ValueError for a step below 1.
   [[nodiscard]] Tensor unfold(int dim, ::std::int64_t size, ::std::int64_t step, SourceLocation where = SourceLocation::current()) const;
-  /// Dimension dim divided into `sizes`, one of which may be -1: the inverse of flatten.  ShapeError unless their product is
-  /// its size.
+  /// Dimension dim divided into `sizes`, one of which may be -1: the inverse of flatten.  ShapeError unless their product
+  /// is its size.
   [[nodiscard]] Tensor unflatten(int dim, const Shape& sizes, SourceLocation where = SourceLocation::current()) const;
   /// Each element `repeats` times, one after the other, along dim; without dim those of x.flatten().  ValueError for a
   /// negative number.
@@ -460,8 +464,8 @@ class Methods {
   [[nodiscard]] Tensor repeat_interleave(const In& repeats, ::std::optional<int> dim = {}, SourceLocation where = SourceLocation::current()) const;
   /// repeat(x, times), but a shorter list counts for the last dimensions.
   [[nodiscard]] Tensor tile(const Shape& times, SourceLocation where = SourceLocation::current()) const;
-  /// x with the elements along dims shifted, those past the end coming back at the beginning: a shift for each of dims, or one
-  /// without dims for the elements of x.flatten().  ValueError for another number of shifts.
+  /// x with the elements along dims shifted, those past the end coming back at the beginning: a shift for each of dims,
+  /// or one without dims for the elements of x.flatten().  ValueError for another number of shifts.
   [[nodiscard]] Tensor roll(const Shape& shifts, const Dims& dims = {}, SourceLocation where = SourceLocation::current()) const;
   /// The sum of the elements that are not NaN; int64 for integers and bool.  NaNs get a gradient of 0.
   [[nodiscard]] Tensor nansum(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
@@ -477,10 +481,10 @@ class Methods {
   /// 1 with the probability that each element of p is, else 0; the dtype and shape of p.  DTypeError unless p is
   /// floating-point; ValueError for p outside of [0, 1] on the cpu, elsewhere the nearest counts: a check would wait.
   [[nodiscard]] Tensor bernoulli(RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
-  /// Indices of columns, drawn with probabilities in proportion to the weights.   weights: floating-point [m] or [n, m], 0 or
-  /// more, not all 0 in a row -> int64 [count] or [n, count].  Without replacement no index is drawn twice from a row.
-  /// ValueError for weights that are negative or not finite, or fewer positive ones than are needed; on a GPU at the next
-  /// synchronization.
+  /// Indices of columns, drawn with probabilities in proportion to the weights.   weights: floating-point [m] or [n, m],
+  /// 0 or more, not all 0 in a row -> int64 [count] or [n, count].  Without replacement no index is drawn twice from a
+  /// row. ValueError for weights that are negative or not finite, or fewer positive ones than are needed; on a GPU at the
+  /// next synchronization.
   [[nodiscard]] Tensor multinomial(::std::int64_t count, bool replacement = false, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
   /// Uniform in [low, high).
   Tensor uniform_(double low = 0, double high = 1, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
@@ -500,8 +504,8 @@ class Methods {
   Tensor random_(::std::int64_t low, ::std::int64_t high, RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
   /// Integers from 0 to the largest up to which x holds all.
   Tensor random_(RandomGenerator* generator = nullptr, SourceLocation where = SourceLocation::current()) const;
-  /// Running products.  int64 for integers and bool.   dx[i] = y[i - 1] s[i] with s[i] = g[i] + x[i + 1] s[i + 1], without
-  /// a quotient, so that zeros have gradients.
+  /// Running products.  int64 for integers and bool.   dx[i] = y[i - 1] s[i] with s[i] = g[i] + x[i + 1] s[i + 1],
+  /// without a quotient, so that zeros have gradients.
   [[nodiscard]] Tensor cumprod(int dim, SourceLocation where = SourceLocation::current()) const;
   /// log(e^x[0] + ... + e^x[i]) without overflow.  DTypeError unless x is floating-point.
   [[nodiscard]] Tensor logcumsumexp(int dim, SourceLocation where = SourceLocation::current()) const;
@@ -510,14 +514,14 @@ class Methods {
   /// The largest or smallest element so far, and the index (int64) of the last of equal ones; NaN from the first NaN on.
   [[nodiscard]] Ordered cummax(int dim, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Ordered cummin(int dim, SourceLocation where = SourceLocation::current()) const;
-  /// A copy y of x with y[index[i][j]][j] = source[i][j] for dim 0, and so on.   source: a tensor, or a number.  Of several
-  /// sources the last one is written, and gets the gradient.  With reduce as scatter_reduce.
+  /// A copy y of x with y[index[i][j]][j] = source[i][j] for dim 0, and so on.   source: a tensor, or a number.  Of
+  /// several sources the last one is written, and gets the gradient.  With reduce as scatter_reduce.
   [[nodiscard]] Tensor scatter(int dim, const In& index, const TensorLike& source, ::std::optional<Scatter> reduce = {}, SourceLocation where = SourceLocation::current()) const;
   Tensor scatter_(int dim, const In& index, const TensorLike& source, ::std::optional<Scatter> reduce = {}, SourceLocation where = SourceLocation::current()) const;
   /// scatter_add() in place.
   Tensor scatter_add_(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
-  /// A copy of x in which the elements that index means are the sum (product, mean, ...) of their sources, and of their own
-  /// value if include_self.  Means of integers round down.  Equal largest elements share the gradient.
+  /// A copy of x in which the elements that index means are the sum (product, mean, ...) of their sources, and of their
+  /// own value if include_self.  Means of integers round down.  Equal largest elements share the gradient.
   [[nodiscard]] Tensor scatter_reduce(int dim, const In& index, const In& source, Scatter reduce, bool include_self = true, SourceLocation where = SourceLocation::current()) const;
   Tensor scatter_reduce_(int dim, const In& index, const In& source, Scatter reduce, bool include_self = true, SourceLocation where = SourceLocation::current()) const;
   /// A copy of x with the slices of source in the places of index [n] along dim.   source: the shape of x, n along dim.
@@ -526,13 +530,13 @@ class Methods {
   Tensor index_copy_(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
   /// index_add() in place.
   Tensor index_add_(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
-  /// How many elements are in each of `bins` bins of one width between min and max, both included; others are left out.  The
-  /// range is that of the elements if min = max.  The dtype of x.  DTypeError unless x is floating-point; ValueError for no
-  /// bins, or a range that is not finite.  No gradient.
+  /// How many elements are in each of `bins` bins of one width between min and max, both included; others are left out.
+  /// The range is that of the elements if min = max.  The dtype of x.  DTypeError unless x is floating-point; ValueError
+  /// for no bins, or a range that is not finite.  No gradient.
   [[nodiscard]] Tensor histc(::std::int64_t bins = 100, double min = 0, double max = 0, SourceLocation where = SourceLocation::current()) const;
   /// The different elements of x in ascending order.  Each NaN is another.  The host waits for the device.  No gradient.
-  /// With dim the different slices x(dim = i), in ascending order of their first elements, then their second ones, ...; inverse
-  /// is then int64 [size of dim].  One sort for each element of a slice.  ShapeError for slices without elements.
+  /// With dim the different slices x(dim = i), in ascending order of their first elements, then their second ones, ...;
+  /// inverse is then int64 [size of dim].  One sort for each element of a slice.  ShapeError for slices without elements.
   [[nodiscard]] Unique unique(bool return_inverse = false, bool return_counts = false, ::std::optional<int> dim = {}, SourceLocation where = SourceLocation::current()) const;
   /// The elements of x.flatten() that differ from the one before.
   [[nodiscard]] Unique unique_consecutive(bool return_inverse = false, bool return_counts = false, SourceLocation where = SourceLocation::current()) const;
@@ -555,14 +559,15 @@ class Methods {
   [[nodiscard]] Tensor nanmedian(SourceLocation where = SourceLocation::current()) const;
   /// The same along dim.  ShapeError for no elements.
   [[nodiscard]] Ordered nanmedian(int dim, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
-  /// The q-quantile of all elements, or along dim: the element at q (n - 1) of those in order, interpolated between neighbours.
-  /// NaN if there is a NaN.  DTypeError unless float32 or float64; ValueError for q outside of [0, 1], ShapeError for no elements.
+  /// The q-quantile of all elements, or along dim: the element at q (n - 1) of those in order, interpolated between
+  /// neighbours. NaN if there is a NaN.  DTypeError unless float32 or float64; ValueError for q outside of [0, 1],
+  /// ShapeError for no elements.
   [[nodiscard]] Tensor quantile(double q, ::std::optional<int> dim = {}, bool keepdim = false, Quantile interpolation = {}, SourceLocation where = SourceLocation::current()) const;
-  /// The same for each element of q: [n] or 0-dim, of x's dtype, which is checked on a CPU alone.   -> [n, ...].  It has a gradient too:
-  /// that of the line.
+  /// The same for each element of q: [n] or 0-dim, of x's dtype, which is checked on a CPU alone.   -> [n, ...].  It has
+  /// a gradient too: that of the line.
   [[nodiscard]] Tensor quantile(const In& q, ::std::optional<int> dim = {}, bool keepdim = false, Quantile interpolation = {}, SourceLocation where = SourceLocation::current()) const;
-  /// The most frequent element along dim, the smallest of several, and the index of its last occurrence.  ShapeError for no
-  /// elements.
+  /// The most frequent element along dim, the smallest of several, and the index of its last occurrence.  ShapeError for
+  /// no elements.
   [[nodiscard]] Ordered mode(int dim = -1, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   /// Whether no element is zero, of all or along dims: bool.
   [[nodiscard]] Tensor all(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;

@@ -68,8 +68,8 @@ class Storage {
   int graph_references() const { return graph_references_.load(std::memory_order_relaxed); }
   void add_graph_reference(int n) { graph_references_.fetch_add(n, std::memory_order_relaxed); }
 
-  /// What a backend has made of the content, e.g. weights in a library's layout.  It is kept until the next write; `make` makes
-  /// it if there is none that `fits` accepts.  Thread-safe.
+  /// What a backend has made of the content, e.g. weights in a library's layout.  It is kept until the next write;
+  /// `make` makes it if there is none that `fits` accepts.  Thread-safe.
   template <class T, class Fits, class Make> std::shared_ptr<const T> prepared(const Fits& fits, const Make& make) {
     const std::lock_guard lock(mutex_);
     auto kept = std::dynamic_pointer_cast<const T>(prepared_);

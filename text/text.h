@@ -21,8 +21,8 @@ struct ByteTokenizer {
 
 /// GPT-2's byte-level byte pair encoding (Radford et al. 2019; Sennrich et al. 2016) with its vocabulary: `vocab.json`,
 /// tokens and their numbers, and `merges.txt`, pairs of tokens in the order in which they are joined.  A text is split
-/// by GPT-2's pattern into contractions ('s 't 're 've 'm 'll 'd), runs of letters, of numbers or of others, each with a
-/// space before it, and runs of spaces; letters, numbers and spaces are Unicode's (categories L and N, White_Space).
+/// by GPT-2's pattern into contractions ('s 't 're 've 'm 'll 'd), runs of letters, of numbers or of others, each with
+/// a space before it, and runs of spaces; letters, numbers and spaces are Unicode's (categories L and N, White_Space).
 /// Bytes that are not UTF-8 count as others, and come back as they were.  Copies share the vocabulary.  Thread-safe.
 class BpeTokenizer {
  public:

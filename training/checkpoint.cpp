@@ -46,7 +46,8 @@ struct File {
   }
 };
 
-/// The checkpoints of a folder, oldest first.  IoError for a folder that cannot be read: nobody may take it for an empty one.
+/// The checkpoints of a folder, oldest first.  IoError for a folder that cannot be read: nobody may take it for an
+/// empty one.
 std::vector<File> files_of(const std::string& folder) {
   std::vector<File> files;
   const auto refuse = [&] {

@@ -58,13 +58,13 @@ struct ResumedCheckpoint {
 /// Each save writes one safetensors file, whose tensors are named "model.fc.weight", with a checksum for the header and
 /// for each tensor.  It is written atomically; then files are removed that are neither among the newest `keep` nor the
 /// best ("checkpoint-00000012-best.safetensors"; the last one of these is the best).  Files of a run that was not
-/// resumed stay.  The state of the default generator is part of each file, and so are gradients that the parameters of modules
-/// and optimizers and added tensors have at that time, since a later backward adds to them: call zero_grad() after step() and
-/// not before backward, and files have none.  Not thread-safe; one program at a time uses a folder.
+/// resumed stay.  The state of the default generator is part of each file, and so are gradients that the parameters of
+/// modules and optimizers and added tensors have at that time, since a later backward adds to them: call zero_grad()
+/// after step() and not before backward, and files have none.  Not thread-safe; one program at a time uses a folder.
 class Checkpoint {
  public:
-  /// Makes the folder, and those above it, if it is missing; a relative path stays the same if the program changes its working directory.
-  /// IoError if it cannot be made; ValueError for options out of range.
+  /// Makes the folder, and those above it, if it is missing; a relative path stays the same if the program changes its
+  /// working directory. IoError if it cannot be made; ValueError for options out of range.
   explicit Checkpoint(std::string folder, const CheckpointOptions& options = {},
                       SourceLocation where = SourceLocation::current());
   /// Waits for a save in the background; warns if it has failed.
@@ -72,9 +72,9 @@ class Checkpoint {
   Checkpoint(const Checkpoint&) = delete;
   Checkpoint& operator=(const Checkpoint&) = delete;
 
-  /// Adds what is to be saved: a number, a Tensor, a StateDict, or what has state_dict() and load_state_dict(): modules,
-  /// optimizers, schedules, averages, generators, data loaders, your own.  It must outlive the checkpoint.  ValueError
-  /// for an empty name, one that has a '.', is not UTF-8, or was given before.
+  /// Adds what is to be saved: a number, a Tensor, a StateDict, or what has state_dict() and load_state_dict():
+  /// modules, optimizers, schedules, averages, generators, data loaders, your own.  It must outlive the checkpoint.
+  /// ValueError for an empty name, one that has a '.', is not UTF-8, or was given before.
   template <class T>
   requires(!std::is_const_v<T>) Checkpoint& add(std::string name, T& part,
                                                 SourceLocation where = SourceLocation::current()) {
@@ -114,14 +114,14 @@ class Checkpoint {
   Checkpoint& add(std::string name, StateDict& values, SourceLocation where = SourceLocation::current());
 
   /// Writes the state of all parts, and returns the path.  In the background: the file has the state at the call, and
-  /// the next save() waits for it.  IoError if it cannot be written; the files before are unchanged then, and what failed
-  /// in the background is thrown by the next save(), which saves nothing then, or by wait().  ValueError for an
+  /// the next save() waits for it.  IoError if it cannot be written; the files before are unchanged then, and what
+  /// failed in the background is thrown by the next save(), which saves nothing then, or by wait().  ValueError for an
   /// undefined tensor or a name that is not UTF-8; OutOfMemoryError.
   std::string save(const CheckpointSaveOptions& options = {}, SourceLocation where = SourceLocation::current());
-  /// Loads the newest file of the folder; nothing if there is none.  A damaged file is left as it is, with a warning, and
-  /// the one before is used; FormatError or IoError if there is no other, IoError if the folder cannot be read.
-  /// ValueError if the file does not fit: other parts, another kind of optimizer, other shapes.  Whatever is thrown, all
-  /// parts are as they were; one that refuses its own state, or finds no memory even then, is named by a warning.
+  /// Loads the newest file of the folder; nothing if there is none.  A damaged file is left as it is, with a warning,
+  /// and the one before is used; FormatError or IoError if there is no other, IoError if the folder cannot be read.
+  /// ValueError if the file does not fit: other parts, another kind of optimizer, other shapes.  Whatever is thrown,
+  /// all parts are as they were; one that refuses its own state, or finds no memory even then, is named by a warning.
   std::optional<ResumedCheckpoint> resume(SourceLocation where = SourceLocation::current());
   /// Waits for a save in the background, and throws what it has thrown.
   void wait(SourceLocation where = SourceLocation::current());

@@ -3,7 +3,8 @@
 namespace minnow {
 
 /// While it exists, the first Ctrl-C (SIGINT), SIGTERM, closed terminal (SIGHUP) or closed pipe (SIGPIPE) does not end
-/// the program: interrupted() says so, and the training loop saves and ends.  A second SIGINT or SIGTERM ends it at once.
+/// the program: interrupted() says so, and the training loop saves and ends.  A second SIGINT or SIGTERM ends it at
+/// once.
 ///
 ///     InterruptGuard guard;
 ///     for (auto& [x, y] : loader) {

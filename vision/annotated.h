@@ -6,9 +6,9 @@
 
 namespace minnow::vision {
 
-/// An image with what lies in it.  The functions here move image, masks and boxes alike, with torchvision's formulas; so does
-/// RandomResizedCrop.  ShapeError, with what is expected, for masks and boxes of other shapes, DTypeError for boxes of
-/// integers, ValueError and the other errors of the functions of images.
+/// An image with what lies in it.  The functions here move image, masks and boxes alike, with torchvision's formulas;
+/// so does RandomResizedCrop.  ShapeError, with what is expected, for masks and boxes of other shapes, DTypeError for
+/// boxes of integers, ValueError and the other errors of the functions of images.
 struct Annotated {
   Tensor image;     ///< [C, H, W], uint8 or float32
   Tensor masks{};   ///< [H, W] or [N, H, W], of any dtype; undefined if there are none

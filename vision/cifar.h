@@ -8,8 +8,8 @@
 namespace minnow::vision {
 
 struct CifarOptions {
-  /// The folder of the files, or its parent.  Empty: $MINNOW_DATA, else ${XDG_CACHE_HOME:-~/.cache}/minnow/cifar-10-batches-bin
-  /// or cifar-100-binary.
+  /// The folder of the files, or its parent.  Empty: $MINNOW_DATA, else
+  /// ${XDG_CACHE_HOME:-~/.cache}/minnow/cifar-10-batches-bin or cifar-100-binary.
   std::string root{};
   /// Bytes become (byte / 255 - mean) / std of their channel.  Empty: those of the training images.
   std::vector<double> means{};
@@ -37,8 +37,8 @@ struct SyntheticShapesOptions {
 };
 
 /// Images in CIFAR's format that need no file: [3, 32, 32], 10 classes of shapes (disk, ring, square, frame, triangle,
-/// cross, diagonal cross, stripes in two directions, checkers) in random colours, places and sizes, with noise.  Image i
-/// depends on (seed, first + i) alone.  Bytes become (byte / 255 - 0.5) / 0.3.
+/// cross, diagonal cross, stripes in two directions, checkers) in random colours, places and sizes, with noise.  Image
+/// i depends on (seed, first + i) alone.  Bytes become (byte / 255 - 0.5) / 0.3.
 class SyntheticShapes : public data::ImageDataset {
  public:
   /// ValueError for a negative size or first.

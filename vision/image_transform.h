@@ -11,12 +11,12 @@
 
 namespace minnow::vision {
 
-// Functions of an image [C, H, W] or [H, W], or of a batch [N, C, H, W], which all get the same random numbers (PerImage
-// gives each its own).  uint8, or float32 in [0, 1]; on the cpu.  They return a new tensor, or the image itself where
-// nothing changes, and throw ValueError for options out of range (those of colours also for values far outside of [0, 1]:
-// such an image is normalized already), and DTypeError, ShapeError or DeviceError for the image.  Random numbers are
-// those of the sample: the number of workers changes nothing.  Formulas are those of torchvision.transforms.v2; a lambda
-// may stand for any of them.
+// Functions of an image [C, H, W] or [H, W], or of a batch [N, C, H, W], which all get the same random numbers
+// (PerImage gives each its own).  uint8, or float32 in [0, 1]; on the cpu.  They return a new tensor, or the image
+// itself where nothing changes, and throw ValueError for options out of range (those of colours also for values far
+// outside of [0, 1]: such an image is normalized already), and DTypeError, ShapeError or DeviceError for the image.
+// Random numbers are those of the sample: the number of workers changes nothing.  Formulas are those of
+// torchvision.transforms.v2; a lambda may stand for any of them.
 
 /// That of interpolate(); the functions here take nearest and bilinear (ValueError for others).
 using minnow::Interpolation;

@@ -123,8 +123,8 @@ struct BatchType<Sample> {
                 "the Batch of a sample has a Tensor for each field of the sample");
 };
 
-/// The batch type of a sample type: the Batch that it names, the same type where all fields are tensors, else a tuple of
-/// tensors.
+/// The batch type of a sample type: the Batch that it names, the same type where all fields are tensors, else a tuple
+/// of tensors.
 template <class Sample> using BatchOf = typename BatchType<Sample>::type;
 
 }  // namespace minnow::data::detail

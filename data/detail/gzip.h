@@ -7,8 +7,8 @@
 
 namespace minnow::data::detail {
 
-/// Decompresses a gzip file: the content of its members, one after the other.  Use it only after finish(), which compares
-/// the last checksum.  FormatError for damaged, truncated or trailing bytes.
+/// Decompresses a gzip file: the content of its members, one after the other.  Use it only after finish(), which
+/// compares the last checksum.  FormatError for damaged, truncated or trailing bytes.
 class GzipReader final : public ByteReader {
  public:
   explicit GzipReader(std::unique_ptr<io::InputFile> file);

@@ -14,8 +14,8 @@
 
 namespace minnow::dist {
 
-/// NCCL between the GPUs of the ranks, one GPU of each.  Its work goes to a stream of its own; in a capture, to a second
-/// one that joins the capture.
+/// NCCL between the GPUs of the ranks, one GPU of each.  Its work goes to a stream of its own; in a capture, to a
+/// second one that joins the capture.
 class Nccl {
  public:
   /// One call of NCCL.  Both tensors are contiguous; `from` may be `to`.  `root` of send and recv is the other rank.
@@ -27,8 +27,8 @@ class Nccl {
     int root = 0;
   };
 
-  /// On the thread of the engine, on all ranks together.  Where NCCL cannot be used, by any of them, `why_not` says so on
-  /// all, and the result is empty.  BackendError if it fails to start.
+  /// On the thread of the engine, on all ranks together.  Where NCCL cannot be used, by any of them, `why_not` says so
+  /// on all, and the result is empty.  BackendError if it fails to start.
   static std::unique_ptr<Nccl> start(Communicator& c, Device device, std::string& why_not);
   /// Whether NCCL has the dtype; `reduces`: for more than copies.
   static bool has(DType dtype, bool reduces);

@@ -24,8 +24,8 @@ struct NamedParameter {
   Range range;
 };
 
-/// The parameters of a distribution, broadcast to one shape; numbers take the dtype and device of the tensors.  ValueError
-/// for numbers, and elements of tensors on the cpu, that are outside of their range.
+/// The parameters of a distribution, broadcast to one shape; numbers take the dtype and device of the tensors.
+/// ValueError for numbers, and elements of tensors on the cpu, that are outside of their range.
 std::vector<Tensor> broadcast(const char* owner, std::initializer_list<NamedParameter> parameters);
 /// ValueError if it is undefined, DTypeError unless floating-point.
 void require_floating_point(const char* owner, const char* name, const Tensor& parameter, SourceLocation where);

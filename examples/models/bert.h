@@ -2,8 +2,8 @@
 
 #include <minnow/minnow.h>
 
-/// Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding", with the names
-/// of Hugging Face's BertModel.
+/// Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding", with the
+/// names of Hugging Face's BertModel.
 namespace models {
 
 namespace nn = minnow::nn;

@@ -15,8 +15,8 @@ struct GPT2Options {
   double dropout = 0.1;
 };
 
-/// The keys and values of the tokens that a model has seen, as Hugging Face's past_key_values.  A call with a cache gets the new
-/// tokens alone:
+/// The keys and values of the tokens that a model has seen, as Hugging Face's past_key_values.  A call with a cache
+/// gets the new tokens alone:
 ///
 ///     models::KVCache cache;
 ///     Tensor logits = net(prompt, cache);                          // [N, T]
@@ -150,7 +150,8 @@ struct GPT2Model : nn::Module {
     return ln_f(h(drop(wte(tokens) + wpe(positions))));
   }
 
-  /// Without gradients and dropout.  ValueError for more positions than n_positions, and for another number of sequences.
+  /// Without gradients and dropout.  ValueError for more positions than n_positions, and for another number of
+  /// sequences.
   Tensor cached(const Tensor& tokens, KVCache& cache) const {
     const minnow::NoGradGuard no_grad;
     const std::int64_t length = cache.length_, end = length + tokens.size(1);
@@ -201,8 +202,9 @@ struct GPT2LMHeadModel : nn::Module {
     return lm_head(transformer.cached(tokens, cache));
   }
 
-  /// `count` tokens more: the most probable ones, or with a temperature above 0 drawn from softmax(logits / temperature).
-  /// Where the positions end, it goes on from the last n_positions tokens.   tokens: int64 [N, T]  ->  [N, T + count]
+  /// `count` tokens more: the most probable ones, or with a temperature above 0 drawn from softmax(logits /
+  /// temperature). Where the positions end, it goes on from the last n_positions tokens.   tokens: int64 [N, T]  ->
+  /// [N, T + count]
   Tensor generate(Tensor tokens, std::int64_t count, double temperature = 0) const {
     const minnow::NoGradGuard no_grad;
     const std::int64_t most = transformer.wpe.weight.size(0);

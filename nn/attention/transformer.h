@@ -18,8 +18,8 @@ struct MultiheadAttentionOptions {
 };
 
 /// Attention of several heads (Vaswani et al. 2017, "Attention Is All You Need"), as torch.nn.MultiheadAttention with
-/// batch_first: linear maps of query, key and value, scaled_dot_product_attention for each head, a linear map of all heads.
-/// query: [N, L, embed_dim] or [L, embed_dim]  key, value: [N, S, embed_dim]  ->  as query.  A mask is that of
+/// batch_first: linear maps of query, key and value, scaled_dot_product_attention for each head, a linear map of all
+/// heads.   query: [N, L, embed_dim] or [L, embed_dim]  key, value: [N, S, embed_dim]  ->  as query.  A mask is that of
 /// scaled_dot_product_attention, broadcast with [N, heads, L, S]: bool is true where a position takes part (PyTorch's
 /// module: where it does not).  A mask of padding [N, S] is given as mask(all, newaxis, newaxis).  With is_causal, both
 /// count.  Keys of add_bias_kv and add_zero_attn come last, and masks do not reach them.
@@ -58,8 +58,8 @@ struct TransformerLayerOptions {
   bool is_causal = false;  ///< a position takes itself and those before it
 };
 
-/// A layer of a transformer's encoder, as torch.nn.TransformerEncoderLayer with batch_first: attention of x to itself, and two
-/// linear maps with an activation between them, each added to its input and normalized.
+/// A layer of a transformer's encoder, as torch.nn.TransformerEncoderLayer with batch_first: attention of x to itself,
+/// and two linear maps with an activation between them, each added to its input and normalized.
 /// x: [N, L, d_model] or [L, d_model]  ->  the same.
 class TransformerEncoderLayer : public Module {
  public:
@@ -82,8 +82,8 @@ class TransformerEncoderLayer : public Module {
   TransformerLayerOptions options_;
 };
 
-/// What the attentions of a decoder leave out.  The masks are those of MultiheadAttention: bool is true where a position
-/// takes part (PyTorch: where it does not), numbers are added; undefined: all take part.
+/// What the attentions of a decoder leave out.  The masks are those of MultiheadAttention: bool is true where a
+/// position takes part (PyTorch: where it does not), numbers are added; undefined: all take part.
 struct TransformerDecoderMasks {
   Tensor tgt_mask{};                 ///< of x to itself: broadcast with [N, heads, L, L]
   Tensor memory_mask{};              ///< of x to memory: broadcast with [N, heads, L, S]
@@ -92,8 +92,8 @@ struct TransformerDecoderMasks {
   bool tgt_is_causal = false;        ///< a position of x takes itself and those before it, also beside masks
 };
 
-/// A layer of a transformer's decoder, as torch.nn.TransformerDecoderLayer with batch_first: attention of x to itself, of x to
-/// the encoder's results, and two linear maps.   x: [N, L, d_model]  memory: [N, S, d_model]  ->  as x.
+/// A layer of a transformer's decoder, as torch.nn.TransformerDecoderLayer with batch_first: attention of x to itself,
+/// of x to the encoder's results, and two linear maps.   x: [N, L, d_model]  memory: [N, S, d_model]  ->  as x.
 ///
 ///     Tensor y = layer(x, memory, {.memory_key_padding_mask = lengths_mask, .tgt_is_causal = true});
 class TransformerDecoderLayer : public Module {
@@ -122,8 +122,8 @@ class TransformerDecoderLayer : public Module {
   TransformerLayerOptions options_;
 };
 
-/// num_layers copies of a layer, one after another, as torch.nn.TransformerEncoder.  With norm_first a last LayerNorm belongs
-/// behind them: TransformerEncoder(layer, 6, nn::LayerNorm(d_model)).
+/// num_layers copies of a layer, one after another, as torch.nn.TransformerEncoder.  With norm_first a last LayerNorm
+/// belongs behind them: TransformerEncoder(layer, 6, nn::LayerNorm(d_model)).
 class TransformerEncoder : public Module {
  public:
   /// All layers begin with the weights of `layer`, as in PyTorch.  ValueError unless num_layers is positive.
@@ -140,8 +140,8 @@ class TransformerEncoder : public Module {
   Tensor forward(const Tensor& x, const Tensor& mask) override;
 };
 
-/// num_layers copies of a layer, and a LayerNorm behind them if one is given, as torch.nn.TransformerDecoder.  Called as the
-/// layer is.
+/// num_layers copies of a layer, and a LayerNorm behind them if one is given, as torch.nn.TransformerDecoder.  Called
+/// as the layer is.
 class TransformerDecoder : public Module {
  public:
   /// All layers begin with the weights of `layer`, as in PyTorch.  ValueError unless num_layers is positive.
@@ -186,8 +186,8 @@ struct TransformerMasks {
   bool tgt_is_causal = false;        ///< the same of tgt
 };
 
-/// An encoder and a decoder, each with a norm behind it (Vaswani et al. 2017), as torch.nn.Transformer with batch_first.
-/// src: [N, S, d_model]  tgt: [N, L, d_model]  ->  as tgt.  Weights begin by xavier_uniform_.
+/// An encoder and a decoder, each with a norm behind it (Vaswani et al. 2017), as torch.nn.Transformer with
+/// batch_first.   src: [N, S, d_model]  tgt: [N, L, d_model]  ->  as tgt.  Weights begin by xavier_uniform_.
 ///
 ///     Tensor y = transformer(src, tgt, {.src_key_padding_mask = lengths_mask, .tgt_is_causal = true});
 class Transformer : public ModuleOf<Tensor(Tensor, Tensor, TransformerMasks)> {

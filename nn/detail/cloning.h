@@ -10,8 +10,8 @@
 namespace minnow::nn::detail {
 
 /// Implements clone(): clones the states and tensors of a module and its descendants.  As long as it lives, a copy of a
-/// Module, Parameter or Buffer on this thread refers to the clone of what it copies: a class that holds these by value is
-/// copied as deeply as it is registered.
+/// Module, Parameter or Buffer on this thread refers to the clone of what it copies: a class that holds these by value
+/// is copied as deeply as it is registered.
 class Cloning {
  public:
   Cloning(const Module& root, const std::type_info& type, SourceLocation where);

@@ -131,8 +131,8 @@ class GLU : public Module {
   int dim_;
 };
 
-/// x; below 0 slope x, where the slope is uniform in [lower, upper) for each element in train mode, and their mean in eval
-/// mode (Xu et al. 2015).
+/// x; below 0 slope x, where the slope is uniform in [lower, upper) for each element in train mode, and their mean in
+/// eval mode (Xu et al. 2015).
 class RReLU : public Module {
  public:
   /// ValueError unless lower <= upper.

@@ -122,7 +122,8 @@ InstanceNorm::InstanceNorm(std::int64_t num_features, InstanceNormOptions option
                      where);
 }
 
-/// The channels of all samples are channels of one, each with a copy of the running statistics; the means of these remain.
+/// The channels of all samples are channels of one, each with a copy of the running statistics; the means of these
+/// remain.
 Tensor InstanceNorm::tracked(const Tensor& x) {
   const std::int64_t samples = x.size(0), channels = x.size(1);
   Shape as_one = x.shape();

@@ -14,9 +14,9 @@ struct BatchNormOptions {
   bool bias = true;                 ///< with affine: whether there is a bias
 };
 
-/// Batch normalization of [N, C, ...] (minnow::batch_norm): by the statistics of the batch in train mode, by running ones in
-/// eval mode.  weight and bias [C] start as ones and zeros; the buffers are PyTorch's running_mean, running_var and
-/// num_batches_tracked.
+/// Batch normalization of [N, C, ...] (minnow::batch_norm): by the statistics of the batch in train mode, by running
+/// ones in eval mode.  weight and bias [C] start as ones and zeros; the buffers are PyTorch's running_mean, running_var
+/// and num_batches_tracked.
 class BatchNorm : public Module {
  public:
   Parameter weight, bias;
@@ -69,8 +69,8 @@ struct GroupNormOptions {
   bool bias = true;    ///< with affine: whether there is a bias
 };
 
-/// Group normalization (minnow::group_norm).   x: [N, num_channels, ...]  ->  the same.  weight and bias [num_channels] start
-/// as ones and zeros.
+/// Group normalization (minnow::group_norm).   x: [N, num_channels, ...]  ->  the same.  weight and bias [num_channels]
+/// start as ones and zeros.
 class GroupNorm : public Module {
  public:
   /// ValueError unless num_groups is positive and divides num_channels, and eps is 0 or more.
@@ -96,8 +96,8 @@ struct InstanceNormOptions {
 };
 
 /// Instance normalization (minnow::instance_norm), in train and eval mode alike unless track_running_stats.
-/// x: [N, C, L...]  ->  the same.  PyTorch's InstanceNorm1d, 2d and 3d.  The running statistics [C] move to the means of those of
-/// the samples; num_batches_tracked stays 0, as in PyTorch.
+/// x: [N, C, L...]  ->  the same.  PyTorch's InstanceNorm1d, 2d and 3d.  The running statistics [C] move to the means
+/// of those of the samples; num_batches_tracked stays 0, as in PyTorch.
 class InstanceNorm : public Module {
  public:
   /// ValueError unless num_features is positive, eps 0 or more, and momentum in [0, 1].

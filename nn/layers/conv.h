@@ -20,8 +20,9 @@ using Conv2dOptions = ConvOptions<Pair>;
 using Conv3dOptions = ConvOptions<Triple>;
 
 /// Cross-correlation of sequences, images or volumes.   x: [N, in_channels, H, W]  ->  [N, out_channels, OH, OW], sizes
-/// as minnow::conv2d.  weight: [out_channels, in_channels / groups, KH, KW]  bias: [out_channels].  Both are initialized
-/// uniformly in ±1 / √(in_channels / groups · KH · KW), as in PyTorch.  The same with one or three spatial dimensions.
+/// as minnow::conv2d.  weight: [out_channels, in_channels / groups, KH, KW]  bias: [out_channels].  Both are
+/// initialized uniformly in ±1 / √(in_channels / groups · KH · KW), as in PyTorch.  The same with one or three spatial
+/// dimensions.
 template <class Size> class Conv : public Module {
  public:
   /// ValueError for sizes that are not positive, negative padding, and groups that do not divide both channel numbers.
@@ -67,8 +68,8 @@ using ConvTranspose3dOptions = ConvTransposeOptions<Triple>;
 /// initialized uniformly in ±1 / √(out_channels / groups · KH · KW), as in PyTorch.
 template <class Size> class ConvTranspose : public Module {
  public:
-  /// ValueError for sizes that are not positive, negative padding, an output_padding that is neither less than stride nor
-  /// than dilation, and groups that do not divide both channel numbers.
+  /// ValueError for sizes that are not positive, negative padding, an output_padding that is neither less than stride
+  /// nor than dilation, and groups that do not divide both channel numbers.
   ConvTranspose(std::int64_t in_channels, std::int64_t out_channels, Size kernel_size,
                 ConvTransposeOptions<Size> options = {}, SourceLocation where = SourceLocation::current());
   /// The options in PyTorch's order: ConvTranspose2d(16, 3, 4, 2, 1).

@@ -9,9 +9,9 @@ namespace minnow::nn {
 struct EmbeddingOptions {
   /// The index of a row that is initialized with zeros and gets no gradient.  Negative: from the end.
   std::optional<std::int64_t> padding_idx{};
-  /// The gradient has the rows that were read alone (row_grad()), so that a step does not grow with the table.  SGD without
-  /// momentum, Adagrad and SparseAdam update these rows; clipping and GradScaler know them; a Checkpoint, Module::to and
-  /// DataParallel refuse them.
+  /// The gradient has the rows that were read alone (row_grad()), so that a step does not grow with the table.  SGD
+  /// without momentum, Adagrad and SparseAdam update these rows; clipping and GradScaler know them; a Checkpoint,
+  /// Module::to and DataParallel refuse them.
   bool sparse = false;
 };
 
@@ -41,8 +41,8 @@ struct EmbeddingBagOptions {
   bool sparse = false;                        ///< as of Embedding
 };
 
-/// The sum, the mean or the largest elements of the rows of each bag: minnow::embedding_bag.   index: [B, L], or [L] with
-/// offsets [B]; of mode sum also with weights for each index  ->  [B, embedding_dim].  weight: as of Embedding.
+/// The sum, the mean or the largest elements of the rows of each bag: minnow::embedding_bag.   index: [B, L], or [L]
+/// with offsets [B]; of mode sum also with weights for each index  ->  [B, embedding_dim].  weight: as of Embedding.
 class EmbeddingBag : public Module {
  public:
   /// ValueError unless num_embeddings and embedding_dim are positive, IndexError for a padding_idx out of range.

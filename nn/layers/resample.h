@@ -31,7 +31,8 @@ class PixelUnshuffle : public Module {
   std::int64_t factor_;
 };
 
-/// x in another size: minnow::interpolate.   x: [N, C, H, W]  ->  [N, C, OH, OW], also of one or three spatial dimensions.
+/// x in another size: minnow::interpolate.   x: [N, C, H, W]  ->  [N, C, OH, OW], also of one or three spatial
+/// dimensions.
 class Upsample : public Module {
  public:
   /// ValueError unless either size or scale_factor is given, of positive numbers.

@@ -9,8 +9,8 @@ struct CTCLossOptions {
   bool zero_infinity = false;  ///< infinite losses, of targets that no path reaches, and their gradients are 0
   Reduction reduction = Reduction::mean;
 };
-/// Connectionist temporal classification (Graves et al. 2006): -log of the sum of the probabilities of all paths through
-/// T steps that give the target when repeated classes are joined and blanks are left out.
+/// Connectionist temporal classification (Graves et al. 2006): -log of the sum of the probabilities of all paths
+/// through T steps that give the target when repeated classes are joined and blanks are left out.
 ///   log_probs: float32 or float64 [T, N, C], from log_softmax; [T, C] for one sample
 ///   targets: int64 or int32 [N, S], or [sum of target_lengths] without padding; [S] for one sample
 ///   input_lengths, target_lengths: int64 or int32 [N], on the device of log_probs; 0-dim for one sample

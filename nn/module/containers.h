@@ -67,8 +67,8 @@ class ModuleList : public Module {
   /// Adds a module under a name.
   void push_back(Named module, SourceLocation where = SourceLocation::current());
 
-  /// Puts a module of any type in the place of the one at an index, or of a name, which it keeps.  Handles of the former
-  /// module stay theirs; references to it end.  IndexError; ValueError if the module contains this.
+  /// Puts a module of any type in the place of the one at an index, or of a name, which it keeps.  Handles of the
+  /// former module stay theirs; references to it end.  IndexError; ValueError if the module contains this.
   void replace(std::int64_t i, const AnyModule& module, SourceLocation where = SourceLocation::current());
   void replace(std::string_view name, const AnyModule& module, SourceLocation where = SourceLocation::current());
 

@@ -13,13 +13,13 @@ namespace minnow::nn {
 ///     }
 ///     check.finish();
 ///
-/// The device counts the losses.  On the CPU a bad one is reported at once, elsewhere one or a few calls later, with the
-/// number of the first bad one.  May be called inside of a CapturedStep, where it only counts: call poll() after the step
-/// then.  Not thread-safe.
+/// The device counts the losses.  On the CPU a bad one is reported at once, elsewhere one or a few calls later, with
+/// the number of the first bad one.  May be called inside of a CapturedStep, where it only counts: call poll() after
+/// the step then.  Not thread-safe.
 class FiniteCheck {
  public:
-  /// Counts a loss, of any shape, and polls.  ValueError if a loss was NaN or infinite.  The first call decides the device;
-  /// it cannot be captured (BackendError).
+  /// Counts a loss, of any shape, and polls.  ValueError if a loss was NaN or infinite.  The first call decides the
+  /// device; it cannot be captured (BackendError).
   void operator()(const In& loss);
   /// ValueError if a loss of which the device has reported was NaN or infinite.  Does not wait.
   void poll(SourceLocation where = SourceLocation::current());

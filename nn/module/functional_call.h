@@ -35,9 +35,9 @@ class Substitution {
 
 }  // namespace detail
 
-/// Calls a module with other weights than its own, as torch.func.functional_call: the parameters and buffers that are named
-/// are those tensors for this call, the others its own.  Gradients flow into the tensors and on to what they were computed
-/// from, so that MAML (Finn et al. 2017) and hypernetworks need no second way to write forward:
+/// Calls a module with other weights than its own, as torch.func.functional_call: the parameters and buffers that are
+/// named are those tensors for this call, the others its own.  Gradients flow into the tensors and on to what they were
+/// computed from, so that MAML (Finn et al. 2017) and hypernetworks need no second way to write forward:
 ///
 ///     std::vector<nn::NamedTensor> fast = net.named_parameters();
 ///     for (int step = 0; step < 3; ++step) {
@@ -48,9 +48,9 @@ class Substitution {
 ///     }
 ///     loss(nn::functional_call(net, fast, x_test), y_test).backward();
 ///
-/// Tied parameters stay one.  A buffer that forward() writes to (running statistics) is the one that is given.  ValueError for a
-/// name that the module lacks, for one that weight_norm() computes, and for an undefined tensor.  The module is as before when the
-/// call ends, also by an exception; until then no other thread may use it.
+/// Tied parameters stay one.  A buffer that forward() writes to (running statistics) is the one that is given.
+/// ValueError for a name that the module lacks, for one that weight_norm() computes, and for an undefined tensor.  The
+/// module is as before when the call ends, also by an exception; until then no other thread may use it.
 template <std::derived_from<Module> M, class... A>
 auto functional_call(const M& module, const NamedWeights& weights, A&&... arguments) {
   const minnow::detail::CallSite site(weights.where);

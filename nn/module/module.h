@@ -28,8 +28,8 @@ struct NamedModule {
 };
 
 struct LoadOptions {
-  /// Missing and unexpected names are errors.  Other shapes and dtypes always are, and values of which the module has no
-  /// name at all.
+  /// Missing and unexpected names are errors.  Other shapes and dtypes always are, and values of which the module has
+  /// no name at all.
   bool strict = true;
   /// Convert floating-point values to the parameter's floating-point dtype instead of refusing them.
   bool convert = false;
@@ -117,10 +117,10 @@ concept FewTensors = sizeof...(A) >= 1 && sizeof...(A) <= 4 && (std::convertible
 ///     };
 ///
 /// Members are registered by their initializers; the names are the keys of the state dict ("hidden.weight").  A module
-/// is a handle, like a shared pointer: copies share everything that is registered; clone() (nn/module/clone.h) makes a deep
-/// copy.  Modules are not assignable; nn::replace(net.fc, nn::Linear(512, 4)) replaces a layer (nn/module/replace.h).  A
-/// `const Net&` can be called, listed and saved: const is about the handle, not about what it refers to.
-/// Thread-safety: several threads may call a module at once, as long as none changes it.  to(), train(),
+/// is a handle, like a shared pointer: copies share everything that is registered; clone() (nn/module/clone.h) makes a
+/// deep copy.  Modules are not assignable; nn::replace(net.fc, nn::Linear(512, 4)) replaces a layer
+/// (nn/module/replace.h).  A `const Net&` can be called, listed and saved: const is about the handle, not about what it
+/// refers to. Thread-safety: several threads may call a module at once, as long as none changes it.  to(), train(),
 /// load_state_dict(), hooks and steps of an optimizer change it; the caller orders these.
 class Module {
  public:
@@ -234,10 +234,10 @@ class Module {
         });
     }});
   }
-  /// Calls hook in backward, when the gradients of the module's inputs are complete: (module, grad_input, grad_output) or
-  /// (const BackwardCall&).  A Tensor that it returns replaces the gradient of the input, unless it is undefined; it needs
-  /// the same shape, dtype and device.  If no input requires a gradient, it is called with the gradients of the outputs
-  /// alone.  The module must not write to its inputs, nor its caller to its outputs.
+  /// Calls hook in backward, when the gradients of the module's inputs are complete: (module, grad_input, grad_output)
+  /// or (const BackwardCall&).  A Tensor that it returns replaces the gradient of the input, unless it is undefined; it
+  /// needs the same shape, dtype and device.  If no input requires a gradient, it is called with the gradients of the
+  /// outputs alone.  The module must not write to its inputs, nor its caller to its outputs.
   template <class F>
   requires std::invocable<F&, Module&, const Tensor&, const Tensor&> || std::invocable<F&, const BackwardCall&>
   [[nodiscard]] HookHandle register_full_backward_hook(F hook, SourceLocation where = SourceLocation::current()) {
@@ -253,8 +253,9 @@ class Module {
     }});
   }
 
-  /// Calls hook in backward, before the gradients of the module's outputs are used: (module, grad_output).  A Tensor that it
-  /// returns replaces the gradient of the (first) output, unless it is undefined; it needs the same shape, dtype and device.
+  /// Calls hook in backward, before the gradients of the module's outputs are used: (module, grad_output).  A Tensor
+  /// that it returns replaces the gradient of the (first) output, unless it is undefined; it needs the same shape,
+  /// dtype and device.
   template <std::invocable<Module&, const Tensor&> F>
   [[nodiscard]] HookHandle register_full_backward_pre_hook(F hook, SourceLocation where = SourceLocation::current()) {
     detail::require_hook("register_full_backward_pre_hook", detail::is_empty(hook), where);

@@ -39,8 +39,8 @@ class Parameter : public detail::RegisteredTensor {
   ///
   ///     Net() { decoder.weight = embedding.weight; }
   ///
-  /// parameters() lists it once, so that an optimizer updates it once; state_dict() lists both names, as in PyTorch; to()
-  /// and clone() keep the tie.  Optimizers that were made before hold the former value of this parameter.
+  /// parameters() lists it once, so that an optimizer updates it once; state_dict() lists both names, as in PyTorch;
+  /// to() and clone() keep the tie.  Optimizers that were made before hold the former value of this parameter.
   /// ValueError if one of them is undefined (a layer without bias), ShapeError for another shape, AutogradError for a
   /// parameter that is computed (weight_norm).
   Parameter& operator=(const Parameter& other) &;
@@ -52,8 +52,8 @@ class Parameter : public detail::RegisteredTensor {
   explicit Parameter(const Tensor& tensor) : RegisteredTensor(tensor) {}
 };
 
-/// A tensor that belongs to a module and is not trained (running statistics), made by Module::buffer() as a Parameter is
-/// by parameter().
+/// A tensor that belongs to a module and is not trained (running statistics), made by Module::buffer() as a Parameter
+/// is by parameter().
 class Buffer : public detail::RegisteredTensor {
  public:
   Buffer() = default;

@@ -29,15 +29,16 @@ void spectral_norm(const Module& module, std::string_view name, const SpectralNo
 
 /// Replaces a parameter by a length and a direction (Salimans and Kingma 2016), as
 /// torch.nn.utils.parametrizations.weight_norm, with its names: w = g v / ‖v‖, with g at
-/// "parametrizations.weight.original0" and v at "...original1".  The norm is that of each slice along `dim`; of all of w for
-/// -1.
+/// "parametrizations.weight.original0" and v at "...original1".  The norm is that of each slice along `dim`; of all of
+/// w for -1.
 ///
 ///     nn::Linear layer(20, 40);
 ///     nn::weight_norm(layer);
 ///     nn::Sequential net(nn::weight_norm(nn::Linear(20, 40)), relu);
 ///
-/// Returns the module.  Each call of it computes the weight anew where a gradient is recorded or g or v changed; read from
-/// outside it is that of the last call.  Make optimizers after it.  ValueError for an unknown name, IndexError for dim.
+/// Returns the module.  Each call of it computes the weight anew where a gradient is recorded or g or v changed; read
+/// from outside it is that of the last call.  Make optimizers after it.  ValueError for an unknown name, IndexError for
+/// dim.
 template <detail::ModuleOrReference M>
 M weight_norm(M&& module, std::string_view name = "weight", int dim = 0,
               SourceLocation where = SourceLocation::current()) {
@@ -46,10 +47,10 @@ M weight_norm(M&& module, std::string_view name = "weight", int dim = 0,
 }
 
 /// Divides a parameter by its largest singular value (Miyato et al. 2018), as
-/// torch.nn.utils.parametrizations.spectral_norm, with its names: the parameter at "parametrizations.weight.original", the
-/// vectors of the power iteration at "parametrizations.weight.0._u" and "_v".  Each call in train mode improves them; they
-/// have no gradient.  A vector is divided by its norm.  Returns the module.  Errors as for weight_norm; ValueError for
-/// n_power_iterations below 1.
+/// torch.nn.utils.parametrizations.spectral_norm, with its names: the parameter at "parametrizations.weight.original",
+/// the vectors of the power iteration at "parametrizations.weight.0._u" and "_v".  Each call in train mode improves
+/// them; they have no gradient.  A vector is divided by its norm.  Returns the module.  Errors as for weight_norm;
+/// ValueError for n_power_iterations below 1.
 template <detail::ModuleOrReference M>
 M spectral_norm(M&& module, std::string_view name = "weight", const SpectralNormOptions& options = {},
                 SourceLocation where = SourceLocation::current()) {

@@ -26,11 +26,11 @@ Handles handles_to_replace(const Module& layer, const Module& with, const std::t
 ///     nn::replace(net.fc, nn::Linear(512, 4));
 ///     nn::replace(net.get_submodule<nn::Linear>("head.fc"), nn::Linear(512, 4));
 ///
-/// Every handle of the former layer (the member, copies, those of modules above) becomes one of `with`, under the same name,
-/// so that parameters(), state_dict(), to() and clone() have the new one.  What has taken parameters before (an optimizer,
-/// a CapturedStep, an average) still has those of the former layer: make it again.  `with` stays on its device.  Not while
-/// the layer is called.  A module of another type goes into a container: sequential.replace(4, module).
-/// ValueError if `with` contains the layer.
+/// Every handle of the former layer (the member, copies, those of modules above) becomes one of `with`, under the same
+/// name, so that parameters(), state_dict(), to() and clone() have the new one.  What has taken parameters before (an
+/// optimizer, a CapturedStep, an average) still has those of the former layer: make it again.  `with` stays on its
+/// device.  Not while the layer is called.  A module of another type goes into a container: sequential.replace(4,
+/// module). ValueError if `with` contains the layer.
 template <std::derived_from<Module> M>
 void replace(M& layer, const std::type_identity_t<M>& with, SourceLocation where = SourceLocation::current()) {
   static_assert(std::copy_constructible<M>, "replace() takes a layer by a reference of its own type, not as a Module");

@@ -22,13 +22,15 @@ Tensor summary_input(const Module& model, const Shape& shape, SourceLocation whe
 
 }  // namespace detail
 
-/// A table of the model's layers, their output shapes for an input of this shape, their parameters, and the multiply-adds
-/// of products and convolutions in their own code; below it the sums, and the memory that forward keeps for backward:
+/// A table of the model's layers, their output shapes for an input of this shape, their parameters, and the
+/// multiply-adds of products and convolutions in their own code; below it the sums, and the memory that forward keeps
+/// for backward:
 ///
 ///     std::cout << nn::summary(net, {1, 1, 28, 28});
 ///
-/// Runs forward once with zeros of the parameters' dtype and device, in eval mode; modes are restored.  Layers that forward() does not call show "-"; modules that it calls and that are not registered are
-/// listed below the table.  ShapeError for a negative size; else what forward() throws.
+/// Runs forward once with zeros of the parameters' dtype and device, in eval mode; modes are restored.  Layers that
+/// forward() does not call show "-"; modules that it calls and that are not registered are listed below the table.
+/// ShapeError for a negative size; else what forward() throws.
 [[nodiscard]] std::string summary(const Module& model, const Shape& input,
                                   SourceLocation where = SourceLocation::current());
 

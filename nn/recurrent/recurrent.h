@@ -28,8 +28,8 @@ struct Recurrent {
   std::vector<Parameter> weights;  ///< layer by layer, each direction's input, hidden and their biases
 };
 
-/// {y, h, c} of all layers of a module.   kind: a Recurrence; h and c may be undefined for zeros.   lengths: of sequences [T, N, ...]
-/// that end before T; the others are nullptr.
+/// {y, h, c} of all layers of a module.   kind: a Recurrence; h and c may be undefined for zeros.   lengths: of
+/// sequences [T, N, ...] that end before T; the others are nullptr.
 std::tuple<Tensor, Tensor, Tensor> run_layers(int kind, const char* name, const Recurrent& net, const Module& module,
                                               const Tensor& x, const Tensor& h, const Tensor& c,
                                               const std::vector<std::int64_t>* lengths = nullptr);
@@ -49,10 +49,10 @@ std::string describe_recurrent(const char* name, const Recurrent& net);
 ///     auto [y2, h2, c2] = lstm(x2, h, c);
 ///     auto [z, h3, c3] = lstm(nn::pack_padded_sequence(x, lengths));   // z: pad_packed_sequence(z)
 ///
-/// x: [T, N, input_size], or [N, T, input_size] with batch_first, or [T, input_size]  ->  y: the h of all steps of the last
-/// layer, hidden_size elements each, twice as many if bidirectional; h and c: the last ones of each layer and direction,
-/// [num_layers * directions, N, hidden_size].  One layer in one direction is one operation, with any order of gradient.
-/// With proj_size, h and y have proj_size elements, and a layer is as many operations as steps.
+/// x: [T, N, input_size], or [N, T, input_size] with batch_first, or [T, input_size]  ->  y: the h of all steps of the
+/// last layer, hidden_size elements each, twice as many if bidirectional; h and c: the last ones of each layer and
+/// direction, [num_layers * directions, N, hidden_size].  One layer in one direction is one operation, with any order
+/// of gradient. With proj_size, h and y have proj_size elements, and a layer is as many operations as steps.
 /// Of a PackedSequence, h and c are those at the end of each sequence.
 class LSTM : public ModuleOf<std::tuple<Tensor, Tensor, Tensor>(Tensor, Tensor, Tensor)> {
  public:
@@ -97,8 +97,8 @@ class GRU : public ModuleOf<std::tuple<Tensor, Tensor>(Tensor, Tensor)> {
 /// The activation of an RNN.
 enum class Nonlinearity : std::uint8_t { tanh, relu };
 
-/// A simple recurrent network (Elman 1990), as torch.nn.RNN: h = tanh(W_ih x + b_ih + W_hh h + b_hh).  Call and shapes as of
-/// GRU.
+/// A simple recurrent network (Elman 1990), as torch.nn.RNN: h = tanh(W_ih x + b_ih + W_hh h + b_hh).  Call and shapes
+/// as of GRU.
 class RNN : public ModuleOf<std::tuple<Tensor, Tensor>(Tensor, Tensor)> {
  public:
   /// ValueError unless the sizes and num_layers are positive and dropout is in [0, 1].
@@ -119,8 +119,8 @@ class RNN : public ModuleOf<std::tuple<Tensor, Tensor>(Tensor, Tensor)> {
   Nonlinearity nonlinearity_;
 };
 
-/// One step of an LSTM: auto [h, c] = cell(x, h, c), or cell(x) from zeros.   x: [N, input_size]  h, c: [N, hidden_size]
-/// ->  the same.  All of them may be without N.
+/// One step of an LSTM: auto [h, c] = cell(x, h, c), or cell(x) from zeros.   x: [N, input_size]  h, c: [N,
+/// hidden_size] ->  the same.  All of them may be without N.
 class LSTMCell : public ModuleOf<std::tuple<Tensor, Tensor>(Tensor, Tensor, Tensor)> {
  public:
   /// ValueError unless the sizes are positive.
@@ -137,8 +137,8 @@ class LSTMCell : public ModuleOf<std::tuple<Tensor, Tensor>(Tensor, Tensor, Tens
   }
 };
 
-/// One step of a GRU: h = cell(x, h), or cell(x) from zeros.   x: [N, input_size]  h: [N, hidden_size]  ->  as h.  Both may
-/// be without N.
+/// One step of a GRU: h = cell(x, h), or cell(x) from zeros.   x: [N, input_size]  h: [N, hidden_size]  ->  as h.  Both
+/// may be without N.
 class GRUCell : public Module {
  public:
   /// ValueError unless the sizes are positive.
@@ -152,8 +152,8 @@ class GRUCell : public Module {
   std::string describe() const override;
 };
 
-/// One step of an RNN: h = cell(x, h), or cell(x) from zeros.   x: [N, input_size]  h: [N, hidden_size]  ->  as h.  Both may
-/// be without N.
+/// One step of an RNN: h = cell(x, h), or cell(x) from zeros.   x: [N, input_size]  h: [N, hidden_size]  ->  as h.
+/// Both may be without N.
 class RNNCell : public Module {
  public:
   /// ValueError unless the sizes are positive.

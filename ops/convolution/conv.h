@@ -39,14 +39,14 @@ using Conv3dFuncOptions = ConvFuncOptions<Triple>;
 
 // All take a batch, or one sequence, image or volume alone, whose result has no N either.
 
-/// Cross-correlation, and an activation of its result.   x: [N, C, H, W]  w: [O, C / groups, KH, KW]  b: [O] or undefined  ->  [N, O, OH, OW],
-/// OH = ⌊(H + 2 padding - dilation (KH - 1) - 1) / stride⌋ + 1.  One floating-point dtype; ShapeError, DTypeError,
-/// ValueError. Any order of gradient.
+/// Cross-correlation, and an activation of its result.   x: [N, C, H, W]  w: [O, C / groups, KH, KW]  b: [O] or
+/// undefined  ->  [N, O, OH, OW], OH = ⌊(H + 2 padding - dilation (KH - 1) - 1) / stride⌋ + 1.  One floating-point
+/// dtype; ShapeError, DTypeError, ValueError. Any order of gradient.
 [[nodiscard]] Tensor conv2d(const In& x, const In& w, const Tensor& b = {}, const Conv2dFuncOptions& options = {});
 /// Cross-correlation, of sequences.   x: [N, C, L]  w: [O, C / groups, K].  Images of height 1: nothing is copied.
 [[nodiscard]] Tensor conv1d(const In& x, const In& w, const Tensor& b = {}, const Conv1dFuncOptions& options = {});
-/// Cross-correlation of volumes.   x: [N, C, D, H, W]  w: [O, C / groups, KD, KH, KW].  One conv2d whose channels are those of KD
-/// slices: memory for KD copies of x.
+/// Cross-correlation of volumes.   x: [N, C, D, H, W]  w: [O, C / groups, KD, KH, KW].  One conv2d whose channels are
+/// those of KD slices: memory for KD copies of x.
 [[nodiscard]] Tensor conv3d(const In& x, const In& w, const Tensor& b = {}, const Conv3dFuncOptions& options = {});
 
 template <class Size> struct ConvTransposeFuncOptions {
@@ -61,8 +61,8 @@ using ConvTranspose2dFuncOptions = ConvTransposeFuncOptions<Pair>;
 using ConvTranspose3dFuncOptions = ConvTransposeFuncOptions<Triple>;
 
 /// The transposed map of conv2d: its gradient, also called fractionally strided convolution.   x: [N, C, H, W]  w:
-/// [C, O / groups, KH, KW]  b: [O] or undefined  ->  [N, O, OH, OW], OH = (H - 1) stride - 2 padding + dilation (KH - 1)
-/// + output_padding + 1.  One floating-point dtype; ShapeError, DTypeError, ValueError.  Any order of gradient.
+/// [C, O / groups, KH, KW]  b: [O] or undefined  ->  [N, O, OH, OW], OH = (H - 1) stride - 2 padding + dilation (KH -
+/// 1) + output_padding + 1.  One floating-point dtype; ShapeError, DTypeError, ValueError.  Any order of gradient.
 [[nodiscard]] Tensor conv_transpose2d(const In& x, const In& w, const Tensor& b = {},
                                       const ConvTranspose2dFuncOptions& options = {});
 /// The transposed map of convolution, of sequences.   x: [N, C, L]  w: [C, O / groups, K].

@@ -186,7 +186,8 @@ void check_transposed(const Tensor& x, const Tensor& w, const Tensor& b, const G
 /// Of images, without a bias.
 Tensor transposed_images(const Tensor& x, const Tensor& w, Conv2dParams p, const std::int64_t (&more)[2]) {
   Shape shape{x.shape()[0], w.shape()[1] * p.groups, 0, 0};
-  // A gradient knows sizes that give x's size, which an output_padding of stride or more does not: the whole is cropped.
+  // A gradient knows sizes that give x's size, which an output_padding of stride or more does not: the whole is
+  // cropped.
   const bool whole = more[0] >= p.stride[0] || more[1] >= p.stride[1];
   const std::int64_t crop[2] = {p.padding[0], p.padding[1]};
   for (int d = 0; d < 2; ++d) {

@@ -5,8 +5,8 @@
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/in.h>
 
-// Pools of sequences [N, C, L], images [N, C, H, W] and volumes [N, C, D, H, W], floating-point: x has one to three spatial
-// dimensions behind those of the batch and the channels.  One alone, [C, H, W], gives one without N.
+// Pools of sequences [N, C, L], images [N, C, H, W] and volumes [N, C, D, H, W], floating-point: x has one to three
+// spatial dimensions behind those of the batch and the channels.  One alone, [C, H, W], gives one without N.
 namespace minnow {
 
 template <class Size> struct MaxPoolOptions {
@@ -95,9 +95,9 @@ template <class Size> struct FractionalMaxPoolOptions {
 using FractionalMaxPool2dOptions = FractionalMaxPoolOptions<Pair>;
 using FractionalMaxPool3dOptions = FractionalMaxPoolOptions<Triple>;
 
-/// The largest element of each window, where windows begin at random distances that are much the same (Graham 2014, "Fractional
-/// Max-Pooling"), others in each channel.   x: floating-point [N, C, H, W]  ->  [N, C, *output_size].  ValueError unless there is
-/// either a size or a ratio, and the windows fit.
+/// The largest element of each window, where windows begin at random distances that are much the same (Graham 2014,
+/// "Fractional Max-Pooling"), others in each channel.   x: floating-point [N, C, H, W]  ->  [N, C, *output_size].
+/// ValueError unless there is either a size or a ratio, and the windows fit.
 [[nodiscard]] Tensor fractional_max_pool2d(const In& x, Pair kernel, const FractionalMaxPool2dOptions& options);
 /// The same of volumes.   x: [N, C, D, H, W].
 [[nodiscard]] Tensor fractional_max_pool3d(const In& x, Triple kernel, const FractionalMaxPool3dOptions& options);

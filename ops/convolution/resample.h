@@ -16,8 +16,8 @@ namespace minnow {
 [[nodiscard]] Tensor pixel_unshuffle(const In& x, std::int64_t downscale_factor);
 
 /// How a value between pixels is found: the pixel of a scaled index (nearest, in PyTorch's rounding) or the nearest one
-/// (nearest_exact), in straight lines between neighbours, by cubic convolution (Keys 1981, a = -0.75), or as the mean of
-/// the pixels that an output pixel covers (area).
+/// (nearest_exact), in straight lines between neighbours, by cubic convolution (Keys 1981, a = -0.75), or as the mean
+/// of the pixels that an output pixel covers (area).
 enum class Interpolation : std::uint8_t { nearest, nearest_exact, linear, bilinear, bicubic, trilinear, area };
 
 /// One number for all spatial dimensions, or one for each: 2, or {2, 1.5}.
@@ -47,8 +47,8 @@ struct InterpolateOptions {
   /// a = -0.5), as a product with a matrix for each dimension.
   bool antialias = false;
 };
-/// x in another size.   x: [N, C, L], [N, C, H, W] or [N, C, D, H, W]; linear, bilinear and bicubic, and trilinear are for
-/// one, two and three spatial dimensions.  Floating-point; nearest of any dtype.  Halves are computed in float32.
+/// x in another size.   x: [N, C, L], [N, C, H, W] or [N, C, D, H, W]; linear, bilinear and bicubic, and trilinear are
+/// for one, two and three spatial dimensions.  Floating-point; nearest of any dtype.  Halves are computed in float32.
 /// ShapeError for another number of dimensions and no pixels, ValueError for other options.  Any order of gradient.
 [[nodiscard]] Tensor interpolate(const In& x, const InterpolateOptions& options);
 
@@ -59,12 +59,12 @@ struct GridSampleOptions {
   GridPadding padding_mode = GridPadding::zeros;
   bool align_corners = false;  ///< -1 and 1 are the centers of the corner pixels, else their outer edges
 };
-/// x at the places of a grid (Jaderberg et al. 2015).   x: [N, C, H, W]  grid: [N, OH, OW, 2], the last dimension (x, y)
-/// in [-1, 1]  ->  [N, C, OH, OW]; or x: [N, C, D, H, W]  grid: [N, OD, OH, OW, 3].  One floating-point dtype; ShapeError,
-/// DTypeError, ValueError.  Gradients of x and grid of any order.
+/// x at the places of a grid (Jaderberg et al. 2015).   x: [N, C, H, W]  grid: [N, OH, OW, 2], the last dimension (x,
+/// y) in [-1, 1]  ->  [N, C, OH, OW]; or x: [N, C, D, H, W]  grid: [N, OD, OH, OW, 3].  One floating-point dtype;
+/// ShapeError, DTypeError, ValueError.  Gradients of x and grid of any order.
 [[nodiscard]] Tensor grid_sample(const In& x, const In& grid, const GridSampleOptions& options = {});
-/// The grid of an affine map of images, or volumes, of a size.   theta: [N, 2, 3]  size: {N, C, H, W}  ->  [N, H, W, 2];
-/// theta: [N, 3, 4]  size: {N, C, D, H, W}  ->  [N, D, H, W, 3].
+/// The grid of an affine map of images, or volumes, of a size.   theta: [N, 2, 3]  size: {N, C, H, W}  ->  [N, H, W,
+/// 2]; theta: [N, 3, 4]  size: {N, C, D, H, W}  ->  [N, D, H, W, 3].
 [[nodiscard]] Tensor affine_grid(const In& theta, const Shape& size, bool align_corners = false);
 
 /// Channel c of g groups: channels are written as a matrix of g rows and read by columns (Zhang et al. 2017).   x:

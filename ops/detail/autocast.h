@@ -49,7 +49,8 @@ class AutocastOperands {
 
 AutocastOperands autocast_operands(const CallSite& site, Precision precision, Operands operands);
 
-/// Converts the operands of an operation under a guard, unless it is a part of another one: that is converted as a whole.
+/// Converts the operands of an operation under a guard, unless it is a part of another one: that is converted as a
+/// whole.
 inline AutocastOperands autocast(const CallSite& site, Precision precision, Operands operands) {
   if (!precision.changes() || !calling_thread.autocast.enabled) [[likely]]
     return {};

@@ -11,9 +11,9 @@ namespace minnow::detail {
 /// How the losses of the rows are combined.
 enum class RowReduction : std::uint8_t { none, sum, mean };
 
-/// The softmax cross-entropy of rows: [N] or 0-dim.  logits: [N, C], or slices [S, C, N / S], whose columns are the rows.  As minnow::cross_entropy_rows; the mean is over the rows that are
-/// not ignored.  One call of the backend in each direction.  result: float32, also of halves; the logits' dtype
-/// if not given.
+/// The softmax cross-entropy of rows: [N] or 0-dim.  logits: [N, C], or slices [S, C, N / S], whose columns are the
+/// rows.  As minnow::cross_entropy_rows; the mean is over the rows that are not ignored.  One call of the backend in
+/// each direction.  result: float32, also of halves; the logits' dtype if not given.
 Tensor reduced_cross_entropy(const In& logits, const In& target, std::int64_t ignore_index, RowReduction reduction,
                              std::optional<DType> result = {});
 

@@ -6,8 +6,8 @@
 
 namespace minnow::linalg {
 
-/// ShapeError unless the first operand is [..., M, N], or [..., N, N] if `square`; DTypeError unless all have one dtype, float32 or
-/// float64.
+/// ShapeError unless the first operand is [..., M, N], or [..., N, N] if `square`; DTypeError unless all have one
+/// dtype, float32 or float64.
 void check(Operands operands, bool square);
 /// The sizes before the last two that matrices [..., N, N] and [..., N, K] (or vectors [..., N]) are broadcast to.
 /// ShapeError unless they fit.

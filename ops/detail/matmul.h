@@ -7,11 +7,11 @@
 
 namespace minnow::detail::raw {
 
-/// The product by PyTorch's rules: a vector is a row or a column, leading dimensions are broadcast.   out: its dtype, if that is
-/// another one: float32 of halves, on devices that compute on the host.   alpha: a factor
+/// The product by PyTorch's rules: a vector is a row or a column, leading dimensions are broadcast.   out: its dtype,
+/// if that is another one: float32 of halves, on devices that compute on the host.   alpha: a factor
 Tensor matmul(const In& a, const In& b, std::optional<DType> out = {}, double alpha = 1);
-/// out += a b.   a: [M, K]  b: [K, N], or [P, K, N / P]: panels of adjacent columns  out: [M, N], contiguous; or matrices
-/// [B, M, K], [B, K, N] and [B, M, N], with contiguous rows; one dtype, none empty.
+/// out += a b.   a: [M, K]  b: [K, N], or [P, K, N / P]: panels of adjacent columns  out: [M, N], contiguous; or
+/// matrices [B, M, K], [B, K, N] and [B, M, N], with contiguous rows; one dtype, none empty.
 void matmul_add_(const Tensor& out, const Tensor& a, const Tensor& b);
 /// y = activation(x Wᵀ + b).   x: [..., in]  w: [out, in]  b: [out] or undefined  ->  [..., out].
 Tensor linear(const In& x, const In& w, const Tensor& b, Activation activation = Activation::none);

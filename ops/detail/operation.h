@@ -13,8 +13,9 @@
 namespace minnow::detail {
 
 /// The operands of an operation whose CallSite is open, as it computes with them: converted under an Autocast guard,
-/// defined, and on one device, whose backend is looked up.  As Operands they are those of its errors.  Takes nothing from
-/// the heap unless a guard converts something.  It refers to the given tensors, which must have names of their own.
+/// defined, and on one device, whose backend is looked up.  As Operands they are those of its errors.  Takes nothing
+/// from the heap unless a guard converts something.  It refers to the given tensors, which must have names of their
+/// own.
 template <std::size_t N> class BoundOperands {
  public:
   BoundOperands(const CallSite& site, Precision precision, const Operand (&given)[N],

@@ -26,8 +26,8 @@ struct RecurrentState {
 RecurrentState recurrent_step(Recurrence kind, const Tensor& x, const RecurrentState& state,
                               const RecurrentWeights& weights);
 
-/// All steps of a layer in one direction, as one operation.   x: [T, N, I] with T > 0  state: as above  ->  the h of each
-/// step, [T, N, H], and of lstm the last c.   Any order of gradient.
+/// All steps of a layer in one direction, as one operation.   x: [T, N, I] with T > 0  state: as above  ->  the h of
+/// each step, [T, N, H], and of lstm the last c.   Any order of gradient.
 /// active: bool [T, N, 1], or undefined; the state of a sequence stays where it is false.
 /// Elman 1990; lstm: Hochreiter and Schmidhuber 1997; gru: Cho et al. 2014, with PyTorch's place of the reset gate.
 RecurrentState recurrent_layer(Recurrence kind, const Tensor& x, const RecurrentState& state,

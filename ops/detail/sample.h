@@ -18,8 +18,8 @@ inline constexpr Range kAboveZero{"above 0", 0, std::numeric_limits<double>::inf
 inline constexpr Range kFromZero{"0 or more", 0, std::numeric_limits<double>::infinity()};
 inline constexpr Range kProbability{"in [0, 1]", 0, 1};
 
-/// ValueError that names the tensor and counts its elements outside of the range, of a floating-point tensor on the cpu;
-/// elsewhere a look would wait for the device, and none is taken.
+/// ValueError that names the tensor and counts its elements outside of the range, of a floating-point tensor on the
+/// cpu; elsewhere a look would wait for the device, and none is taken.
 void require_in(const Range& range, const char* name, const Tensor& x, const char* hint);
 
 }  // namespace minnow::detail

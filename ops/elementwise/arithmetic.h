@@ -5,7 +5,8 @@
 #include <minnow/tensor/in.h>
 
 /// Elementwise functions of two operands, broadcast and promoted by PyTorch's rules.  One operand may be a number, and
-/// 0-dim CPU tensors may accompany operands of another device.  ShapeError, DTypeError, DeviceError naming both operands.
+/// 0-dim CPU tensors may accompany operands of another device.  ShapeError, DTypeError, DeviceError naming both
+/// operands.
 ///
 /// A name that ends with an underscore is the form in place: the result is written over self, whose shape and dtype
 /// stay.  A leaf that requires a gradient is refused while recording (update it under NoGradGuard), and so is a tensor
@@ -26,7 +27,8 @@ Tensor mul_(const In& self, const TensorLike& other);
 Tensor div_(const In& self, const TensorLike& other);
 /// How a quotient becomes a whole number: towards 0, or down.
 enum class Rounding : std::uint8_t { trunc, floor };
-/// a / b as a whole number, in the common dtype; floor as floor_divide.  ValueError for integers over 0.  Gradient: none.
+/// a / b as a whole number, in the common dtype; floor as floor_divide.  ValueError for integers over 0.  Gradient:
+/// none.
 [[nodiscard]] Tensor div(const TensorLike& a, const TensorLike& b, Rounding rounding);
 /// The largest integer not above a / b.  Gradient: none.
 [[nodiscard]] Tensor floor_divide(const TensorLike& a, const TensorLike& b);
@@ -89,8 +91,9 @@ Tensor minimum_(const In& self, const TensorLike& other);
 
 /// condition ? a : b, elementwise.  condition: bool.
 [[nodiscard]] Tensor where(const In& condition, const TensorLike& a, const TensorLike& b);
-/// x limited to [low, high], elementwise and broadcast, in the common dtype; `high` where low is above it; NaN in any of
-/// them gives NaN.  An undefined bound is none (ValueError if both are).  Where x is a bound, both get half of the gradient.
+/// x limited to [low, high], elementwise and broadcast, in the common dtype; `high` where low is above it; NaN in any
+/// of them gives NaN.  An undefined bound is none (ValueError if both are).  Where x is a bound, both get half of the
+/// gradient.
 [[nodiscard]] Tensor clamp(const In& x, const TensorLike& low, const TensorLike& high);
 /// clamp with lower bounds only.
 [[nodiscard]] Tensor clamp_min(const In& x, const In& low);

@@ -161,8 +161,8 @@ Tensor silu_(const In& x);
 Tensor clamp_(const In& x, double low = -kInfinity, double high = kInfinity);
 /// x^exponent.
 [[nodiscard]] Tensor pow_scalar(const In& x, double exponent);
-/// x with `nan` for NaN, and posinf and neginf for the infinities: without them the largest finite numbers of the dtype.  Integers
-/// stay as they are.
+/// x with `nan` for NaN, and posinf and neginf for the infinities: without them the largest finite numbers of the
+/// dtype.  Integers stay as they are.
 [[nodiscard]] Tensor nan_to_num(const In& x, double nan = 0, std::optional<double> posinf = {},
                                 std::optional<double> neginf = {});
 /// clamp with a lower bound only.

@@ -1,4 +1,5 @@
-// The derivatives of the elementwise functions' slopes, out of functions that record, so that every order has the next one.
+// The derivatives of the elementwise functions' slopes, out of functions that record, so that every order has the next
+// one.
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -23,7 +24,8 @@ using T = const Tensor&;
 
 /// h where condition holds, else 0, also where h is infinite or NaN.
 Tensor only_where(const Tensor& condition, const Tensor& h) { return where(condition, h, 0.0); }
-/// h a e^(x / b) where x < 0, else 0.  exp takes nothing positive, so that its gradient is finite where it is not chosen.
+/// h a e^(x / b) where x < 0, else 0.  exp takes nothing positive, so that its gradient is finite where it is not
+/// chosen.
 Tensor left_exp(T h, T x, double a, double b) {
   return only_where(lt(x, 0.0), h * exp(clamp(x, -std::numeric_limits<double>::infinity(), 0) / b) * a);
 }

@@ -13,8 +13,8 @@ namespace minnow {
 /// out[i][j] = x[index[i][j]][j] for dim 0, and so on.  index: x's number of dimensions, none larger than x's except
 /// dim. The gradient is scatter_add.
 [[nodiscard]] Tensor gather(const In& x, int dim, const In& index);
-/// A copy y of x with y[index[i][j]][j] += source[i][j] for dim 0, and so on.  source: in no dimension smaller than index (what is
-/// beyond is not read), the dtype of x.
+/// A copy y of x with y[index[i][j]][j] += source[i][j] for dim 0, and so on.  source: in no dimension smaller than
+/// index (what is beyond is not read), the dtype of x.
 [[nodiscard]] Tensor scatter_add(const In& x, int dim, const In& index, const In& source);
 /// The slices of x along dim at the indices of index [n].
 [[nodiscard]] Tensor index_select(const In& x, int dim, const In& index);

@@ -48,8 +48,8 @@ Tensor places(const char* name, const Tensor& sorted, const char* values_name, c
   return out;
 }
 
-/// The different elements, or rows, of `values`, of which equal ones are adjacent.  order: where they were in x; undefined if they
-/// are in its order.
+/// The different elements, or rows, of `values`, of which equal ones are adjacent.  order: where they were in x;
+/// undefined if they are in its order.
 Unique different(const In& x, const Tensor& values, const Tensor& order, bool return_inverse, bool return_counts) {
   const TensorOptions options{DType::int64, x->device()};
   const std::int64_t n = values.size(0);

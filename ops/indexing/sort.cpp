@@ -18,7 +18,8 @@
 namespace minnow {
 namespace {
 
-/// The first k elements along dim, which is counted from the front, or one of them, whose size there is 1.  Not recorded.
+/// The first k elements along dim, which is counted from the front, or one of them, whose size there is 1.  Not
+/// recorded.
 Ordered first_of(const In& x, int dim, std::int64_t k, bool descending, SortPick pick = SortPick::first) {
   Backend& backend = dispatch({{"self", *x}});
   if (x->dim() == 0) {

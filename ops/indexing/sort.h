@@ -4,12 +4,12 @@
 #include <optional>
 #include <minnow/tensor/in.h>
 
-// Order along a dimension.  Equal elements keep their order, and NaN is larger than all numbers.  All dtypes.  IndexError
-// for a dimension out of range.
+// Order along a dimension.  Equal elements keep their order, and NaN is larger than all numbers.  All dtypes.
+// IndexError for a dimension out of range.
 namespace minnow {
 
-/// Elements and where they were along the dimension (int64): auto [values, indices] = sort(x).  The gradient goes to the
-/// elements at these indices.
+/// Elements and where they were along the dimension (int64): auto [values, indices] = sort(x).  The gradient goes to
+/// the elements at these indices.
 struct Ordered {
   Tensor values, indices;
 };
@@ -31,19 +31,20 @@ struct Ordered {
 [[nodiscard]] Tensor nanmedian(const In& x);
 /// The same along dim.  ShapeError for no elements.
 [[nodiscard]] Ordered nanmedian(const In& x, int dim, bool keepdim = false);
-/// What a quantile between two elements in order is: on the line between them, the one below, the one above, their mean, or the
-/// nearer one (of the even place, if both are as near).
+/// What a quantile between two elements in order is: on the line between them, the one below, the one above, their
+/// mean, or the nearer one (of the even place, if both are as near).
 enum class Quantile : std::uint8_t { linear, lower, higher, midpoint, nearest };
-/// The q-quantile of all elements, or along dim: the element at q (n - 1) of those in order, interpolated between neighbours.
-/// NaN if there is a NaN.  DTypeError unless float32 or float64; ValueError for q outside of [0, 1], ShapeError for no elements.
+/// The q-quantile of all elements, or along dim: the element at q (n - 1) of those in order, interpolated between
+/// neighbours. NaN if there is a NaN.  DTypeError unless float32 or float64; ValueError for q outside of [0, 1],
+/// ShapeError for no elements.
 [[nodiscard]] Tensor quantile(const In& x, double q, std::optional<int> dim = {}, bool keepdim = false,
                               Quantile interpolation = {});
-/// The same for each element of q: [n] or 0-dim, of x's dtype, which is checked on a CPU alone.   -> [n, ...].  It has a gradient too:
-/// that of the line.
+/// The same for each element of q: [n] or 0-dim, of x's dtype, which is checked on a CPU alone.   -> [n, ...].  It has
+/// a gradient too: that of the line.
 [[nodiscard]] Tensor quantile(const In& x, const In& q, std::optional<int> dim = {}, bool keepdim = false,
                               Quantile interpolation = {});
-/// The most frequent element along dim, the smallest of several, and the index of its last occurrence.  ShapeError for no
-/// elements.
+/// The most frequent element along dim, the smallest of several, and the index of its last occurrence.  ShapeError for
+/// no elements.
 [[nodiscard]] Ordered mode(const In& x, int dim = -1, bool keepdim = false);
 
 }  // namespace minnow

@@ -18,10 +18,10 @@ namespace minnow {
                                 const Tensor& bias = {}, double eps = 1e-5);
 
 /// The same without a mean (Zhang and Sennrich 2019, "Root Mean Square Layer Normalization"), as
-/// torch.nn.functional.rms_norm:  y = x / √(mean(x²) + eps) weight.  eps: that of float32 (2^-23), or for float64 of float64 (2^-52),
-/// if none is given.
-/// With g = dy weight and h = x / √(mean(x²) + eps):  dx = (g - h mean(g h)) / √(mean(x²) + eps),  dweight = Σ dy h.  Any
-/// order of gradient; errors as of layer_norm.
+/// torch.nn.functional.rms_norm:  y = x / √(mean(x²) + eps) weight.  eps: that of float32 (2^-23), or for float64 of
+/// float64 (2^-52), if none is given.
+/// With g = dy weight and h = x / √(mean(x²) + eps):  dx = (g - h mean(g h)) / √(mean(x²) + eps),  dweight = Σ dy h.
+/// Any order of gradient; errors as of layer_norm.
 [[nodiscard]] Tensor rms_norm(const In& x, const Shape& normalized_shape, const Tensor& weight = {},
                               std::optional<double> eps = {});
 

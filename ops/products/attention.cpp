@@ -53,7 +53,8 @@ bool shares_heads(const Tensor& q, const Tensor& k, const Tensor& v) {
          q.size(-3) % k.size(-3) == 0;
 }
 
-/// What the leading dimensions of query, key and value are broadcast to; with `shared` that of the heads is the query's.
+/// What the leading dimensions of query, key and value are broadcast to; with `shared` that of the heads is the
+/// query's.
 Shape leading(Operands operands, bool shared) {
   Shape lead;
   for (int d = std::max({operands[0].tensor.dim(), operands[1].tensor.dim(), operands[2].tensor.dim()}); d > 2; --d) {

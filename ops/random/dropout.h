@@ -14,8 +14,8 @@ struct DropoutOptions {
 /// unless x is floating-point.
 [[nodiscard]] Tensor dropout(const In& x, const DropoutOptions& options = {});
 
-/// The same for whole channels of sequences (Tompson et al. 2015).   x: [N, C, L]; of dropout2d [N, C, H, W], of dropout3d
-/// [N, C, D, H, W].  ShapeError for another number of dimensions.
+/// The same for whole channels of sequences (Tompson et al. 2015).   x: [N, C, L]; of dropout2d [N, C, H, W], of
+/// dropout3d [N, C, D, H, W].  ShapeError for another number of dimensions.
 [[nodiscard]] Tensor dropout1d(const In& x, const DropoutOptions& options = {});
 /// dropout1d, of images.
 [[nodiscard]] Tensor dropout2d(const In& x, const DropoutOptions& options = {});

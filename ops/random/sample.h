@@ -4,17 +4,17 @@
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/random.h>
 
-// Random numbers, of the default generator unless another is given.  They depend only on the generator's seed and on how
-// many were drawn before, not on the device.  Nothing is recorded: what is written in place has no gradient.
+// Random numbers, of the default generator unless another is given.  They depend only on the generator's seed and on
+// how many were drawn before, not on the device.  Nothing is recorded: what is written in place has no gradient.
 namespace minnow {
 
 /// 1 with the probability that each element of p is, else 0; the dtype and shape of p.  DTypeError unless p is
 /// floating-point; ValueError for p outside of [0, 1] on the cpu, elsewhere the nearest counts: a check would wait.
 [[nodiscard]] Tensor bernoulli(const In& p, RandomGenerator* generator = nullptr);
-/// Indices of columns, drawn with probabilities in proportion to the weights.   weights: floating-point [m] or [n, m], 0 or
-/// more, not all 0 in a row -> int64 [count] or [n, count].  Without replacement no index is drawn twice from a row.
-/// ValueError for weights that are negative or not finite, or fewer positive ones than are needed; on a GPU at the next
-/// synchronization.
+/// Indices of columns, drawn with probabilities in proportion to the weights.   weights: floating-point [m] or [n, m],
+/// 0 or more, not all 0 in a row -> int64 [count] or [n, count].  Without replacement no index is drawn twice from a
+/// row. ValueError for weights that are negative or not finite, or fewer positive ones than are needed; on a GPU at the
+/// next synchronization.
 [[nodiscard]] Tensor multinomial(const In& weights, std::int64_t count, bool replacement = false,
                                  RandomGenerator* generator = nullptr);
 

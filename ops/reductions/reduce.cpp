@@ -68,8 +68,8 @@ MinMax max_or_min_along(bool largest, const In& x, int dim, bool keepdim) {
   return {values, indices};
 }
 
-/// x |x|^(p-2) g / y^(p-1), 0 where y is 0 and, below p = 2, where x is.  What is left out there is finite if the gradient
-/// is recorded: a second derivative multiplies it by 0.
+/// x |x|^(p-2) g / y^(p-1), 0 where y is 0 and, below p = 2, where x is.  What is left out there is finite if the
+/// gradient is recorded: a second derivative multiplies it by 0.
 Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& y, double p) {
   if (p == 1) return mul(g, sign(x));
   const Tensor none = eq(y, 0), length = is_grad_enabled() ? where(none, 1.0, y) : y;

@@ -93,8 +93,8 @@ Tensor logcumsumexp(const In& x, int dim) {
   if (!records(*x)) return y;
   Saved output = Saved::output(y);
   return record("logcumsumexp", std::move(y), {x}, [x = Saved(*x), y = std::move(output), dim](const Tensor& g) {
-    // dx[k] = sum over i >= k of g[i] e^(x[k] - y[i]) = e^(x[k] - y[k]) s[k], with s[k] = g[k] + e^(y[k] - y[k+1]) s[k+1].
-    // No exponent is above 0; one of -infinity - -infinity counts as -infinity.
+    // dx[k] = sum over i >= k of g[i] e^(x[k] - y[i]) = e^(x[k] - y[k]) s[k], with s[k] = g[k] + e^(y[k] - y[k+1])
+    // s[k+1]. No exponent is above 0; one of -infinity - -infinity counts as -infinity.
     // An infinite y is a constant: the second derivative has no infinity to multiply by 0.
     const Tensor given = y(), last = where(isinf(given), given.detach(), given);
     const Tensor finite = where(eq(last, -kInfinity), 0.0, last);

@@ -23,12 +23,12 @@ namespace minnow {
 /// Tensors one below the other: vectors become rows.
 [[nodiscard]] Tensor vstack(const std::vector<Tensor>& tensors, SourceLocation where = SourceLocation::current());
 
-/// The windows of `size` elements that begin at every `step`-th one of dimension dim, as a view: their number replaces the
-/// dimension, their elements are a new last one.   [..., n, ...]  ->  [..., (n - size) / step + 1, ..., size].  ShapeError
-/// for windows that do not fit, ValueError for a step below 1.
+/// The windows of `size` elements that begin at every `step`-th one of dimension dim, as a view: their number replaces
+/// the dimension, their elements are a new last one.   [..., n, ...]  ->  [..., (n - size) / step + 1, ..., size].
+/// ShapeError for windows that do not fit, ValueError for a step below 1.
 [[nodiscard]] Tensor unfold(const In& x, int dim, std::int64_t size, std::int64_t step);
-/// Dimension dim divided into `sizes`, one of which may be -1: the inverse of flatten.  ShapeError unless their product is
-/// its size.
+/// Dimension dim divided into `sizes`, one of which may be -1: the inverse of flatten.  ShapeError unless their product
+/// is its size.
 [[nodiscard]] Tensor unflatten(const In& x, int dim, const Shape& sizes);
 
 /// What pad() writes around x: a number, x mirrored without the edge, the edge, or x from its other end.
@@ -48,8 +48,8 @@ enum class PadMode : std::uint8_t { constant, reflect, replicate, circular };
 [[nodiscard]] Tensor repeat_interleave(const In& x, const In& repeats, std::optional<int> dim = {});
 /// repeat(x, times), but a shorter list counts for the last dimensions.
 [[nodiscard]] Tensor tile(const In& x, const Shape& times);
-/// x with the elements along dims shifted, those past the end coming back at the beginning: a shift for each of dims, or one
-/// without dims for the elements of x.flatten().  ValueError for another number of shifts.
+/// x with the elements along dims shifted, those past the end coming back at the beginning: a shift for each of dims,
+/// or one without dims for the elements of x.flatten().  ValueError for another number of shifts.
 [[nodiscard]] Tensor roll(const In& x, const Shape& shifts, const Dims& dims = {});
 
 /// Of vectors of n0, n1, ... elements, views of shape [n0, n1, ...]: result i has the elements of vector i along

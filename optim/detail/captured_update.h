@@ -5,8 +5,8 @@
 
 namespace minnow::optim::detail {
 
-/// What an optimizer's step notes in a capture, so that each replay makes the step that would be next.  Nothing outside of
-/// a captured step.
+/// What an optimizer's step notes in a capture, so that each replay makes the step that would be next.  Nothing outside
+/// of a captured step.
 class CapturedUpdate {
  public:
   explicit CapturedUpdate(Optimizer& optimizer) : o_(optimizer) {}

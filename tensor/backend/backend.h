@@ -59,7 +59,8 @@ class Backend : public detail::Runs<Calls> {
   virtual void set_current_stream(int index, const Stream& stream) = 0;
   virtual Stream new_stream(int index) = 0;
   virtual void synchronize(int index) = 0;
-  /// From now on, work of this thread on the device is captured instead of run.  nullptr if calls are loops on the host.
+  /// From now on, work of this thread on the device is captured instead of run.  nullptr if calls are loops on the
+  /// host.
   virtual std::unique_ptr<CapturedWork> begin_capture(int) { return nullptr; }
 
   /// Copies between the host and a device, or between two devices of this backend.  Both views are dense, with the same

@@ -32,12 +32,13 @@ enum class LapackRoutine : std::uint8_t {
 /// What the elements of a line are combined to, from the first on.  The last is y[i] = x[i] + factor[i] y[i - 1].
 enum class ScanOp : std::uint8_t { sum, prod, logsumexp, max, min, recurrence };
 
-/// What is written where an element of a source goes: the old value and the source's combined, or the source's (the last
-/// of several).
+/// What is written where an element of a source goes: the old value and the source's combined, or the source's (the
+/// last of several).
 enum class ScatterOp : std::uint8_t { add, multiply, max, min, assign };
 
-/// What is taken of a row in order: its first k elements, or one of them: the k-th, the lower one in the middle (the first NaN
-/// if there is one), that of the elements that are not NaN, or the last of the first of the longest runs of equal ones.
+/// What is taken of a row in order: its first k elements, or one of them: the k-th, the lower one in the middle (the
+/// first NaN if there is one), that of the elements that are not NaN, or the last of the first of the longest runs of
+/// equal ones.
 enum class SortPick : std::uint8_t { first, kth, median, nanmedian, mode };
 
 // Parameters that several calls share.  Dilation 1 means none; backends translate to the conventions of their

@@ -3,7 +3,8 @@
 #include <string>
 #include <minnow/tensor/tensor.h>
 
-// For libraries beside minnow, such as NCCL, that submit work of their own.  In a build without CUDA nothing calls these.
+// For libraries beside minnow, such as NCCL, that submit work of their own.  In a build without CUDA nothing calls
+// these.
 namespace minnow::cuda {
 
 /// The cudaStream_t of this thread's current stream on the device of a and b, which becomes the thread's current one.

@@ -31,8 +31,8 @@ class Operands : public std::span<const Operand> {
 /// Whether 0-dim CPU tensors are allowed beside operands on another device (elementwise operations).
 enum class HostScalars : bool { refused, allowed };
 
-/// The device of these operands; the only place that compares devices.  DeviceError that lists every operand if they are
-/// on different devices; ValueError for an undefined operand that is not optional.
+/// The device of these operands; the only place that compares devices.  DeviceError that lists every operand if they
+/// are on different devices; ValueError for an undefined operand that is not optional.
 Device require_same_device(Operands operands, HostScalars scalars = HostScalars::refused);
 
 /// The backend for the open operation (CallSite) on these operands, with the errors of require_same_device.

@@ -34,8 +34,8 @@ std::int64_t rest_of(std::int64_t n) {
   return n;
 }
 
-/// The steps of n numbers, and what they refer to: with a large prime factor a convolution (Bluestein 1970), else a matrix
-/// if the line is to be transformed alone, else a pass for each factor.
+/// The steps of n numbers, and what they refer to: with a large prime factor a convolution (Bluestein 1970), else a
+/// matrix if the line is to be transformed alone, else a pass for each factor.
 template <class T> class FftPlan {
  public:
   FftPlan(std::int64_t n, bool alone) : alone_(alone) {
@@ -90,7 +90,8 @@ template <class T> class FftPlan {
     steps_.between = between_.data();
   }
 
-  /// f k = (f^2 + k^2 - (f - k)^2) / 2: a convolution with e^(pi i k^2 / n), by transforms of a size that has small factors.
+  /// f k = (f^2 + k^2 - (f - k)^2) / 2: a convolution with e^(pi i k^2 / n), by transforms of a size that has small
+  /// factors.
   void convolve() {
     const std::int64_t n = steps_.n;
     std::int64_t m = 2 * n - 1;

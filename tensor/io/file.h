@@ -38,7 +38,8 @@ class InputFile {
 /// Writes a file atomically: bytes go to a temporary file in the same directory, which commit() flushes to disk and
 /// renames to the target.  Until then an old file stays as it is.  Without a commit the destructor removes the
 /// temporary file; those of killed processes are removed by the next writer in the directory.  Symbolic links are
-/// followed, also to a file that does not exist yet.  A replaced file's mode is kept, and its owner if the system permits it.
+/// followed, also to a file that does not exist yet.  A replaced file's mode is kept, and its owner if the system
+/// permits it.
 class AtomicFile {
  public:
   /// IoError if the directory is missing or not writable, or the target exists and is not a regular file.  An object

@@ -39,8 +39,8 @@ struct LoadOptions {
   Rename rename = {};       ///< the prefix is a part of the names that it is given
 };
 
-/// Reads the tensors of a file to a device (files do not store devices), in the file's order.  The format is that of the
-/// name's end, or of the content if the end is another:
+/// Reads the tensors of a file to a device (files do not store devices), in the file's order.  The format is that of
+/// the name's end, or of the content if the end is another:
 ///
 ///     .safetensors    names and metadata (safetensors.h)
 ///     .index.json     a safetensors index: the tensors of all its files, which are in its folder
@@ -48,26 +48,26 @@ struct LoadOptions {
 ///     .npy            one array of NumPy, whose name is ""
 ///     .pt .pth .bin   what torch.save() wrote (of PyTorch 1.6 and later)
 ///
-/// Files of torch.save() may hold tensors and parameters in dictionaries, lists and tuples.  Their names are the keys on the
-/// way to them, joined by dots: "optimizer.state.0.exp_avg".  Numbers become 0-dim tensors of int64, float64 or bool, a list
-/// or tuple of numbers a 1-dim tensor; None and empty containers are left out; strings are metadata.  Tensors that shared
-/// memory share it again, with their strides.  No code of the file is run: a file that needs other Python objects, such as
-/// a whole module, is refused by their names.
+/// Files of torch.save() may hold tensors and parameters in dictionaries, lists and tuples.  Their names are the keys
+/// on the way to them, joined by dots: "optimizer.state.0.exp_avg".  Numbers become 0-dim tensors of int64, float64 or
+/// bool, a list or tuple of numbers a 1-dim tensor; None and empty containers are left out; strings are metadata.
+/// Tensors that shared memory share it again, with their strides.  No code of the file is run: a file that needs other
+/// Python objects, such as a whole module, is refused by their names.
 ///
 /// Everything that describes the tensors is checked before the first is allocated; nothing is returned half loaded.
 ///
 /// FormatError, with what was found and what was expected, for a file that is not valid, has another format than its
-/// name says, or holds a dtype or rank that Tensor does not have; IoError if it cannot be read, and if it is cut while it
-/// is read; DeviceError; OutOfMemoryError; ValueError if no name has the prefix, or two get the same name.
+/// name says, or holds a dtype or rank that Tensor does not have; IoError if it cannot be read, and if it is cut while
+/// it is read; DeviceError; OutOfMemoryError; ValueError if no name has the prefix, or two get the same name.
 StateDict load(const std::string& path, const LoadOptions& options, SourceLocation where = SourceLocation::current());
 StateDict load(const std::string& path, Device device = {}, SourceLocation where = SourceLocation::current());
 
-/// The tensor of a file that holds one, whatever its name.  ValueError if it holds another number of tensors; otherwise as
-/// load().
+/// The tensor of a file that holds one, whatever its name.  ValueError if it holds another number of tensors; otherwise
+/// as load().
 Tensor load_tensor(const std::string& path, Device device = {}, SourceLocation where = SourceLocation::current());
 
-/// The text that is stored with the tensors of a safetensors file or index (if several files have a key, that of the first);
-/// the strings of a file of torch.save(), by their names; nothing for .npz and .npy.  Errors as load().
+/// The text that is stored with the tensors of a safetensors file or index (if several files have a key, that of the
+/// first); the strings of a file of torch.save(), by their names; nothing for .npz and .npy.  Errors as load().
 Metadata load_metadata(const std::string& path, SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow

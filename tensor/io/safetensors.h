@@ -34,16 +34,16 @@ struct TensorInfo {
 ///     for (const TensorInfo& info : file.tensors()) ...
 ///     Tensor w = file.load("wte.weight", "cuda");
 ///
-/// Opening reads and checks the headers only, in milliseconds for files of any size.  load() reads the bytes of one tensor
-/// straight into its memory.  The file is not mapped into memory: it may be replaced while it is open (the old one is
-/// read), and where another process cuts it, load() throws IoError, not SIGBUS.  The format has no checksums; those that a
-/// Checkpoint writes into the metadata of its files are checked, and are not part of metadata().
+/// Opening reads and checks the headers only, in milliseconds for files of any size.  load() reads the bytes of one
+/// tensor straight into its memory.  The file is not mapped into memory: it may be replaced while it is open (the old
+/// one is read), and where another process cuts it, load() throws IoError, not SIGBUS.  The format has no checksums;
+/// those that a Checkpoint writes into the metadata of its files are checked, and are not part of metadata().
 ///
 /// A handle: copies share the open file.  Threads may use it at the same time.
 class SafetensorsFile {
  public:
-  /// FormatError, with what was found and what was expected, for a file that is not valid or damaged or has a dtype or rank that
-  /// Tensor does not have, and for an index that does not agree with its files; IoError; OutOfMemoryError.
+  /// FormatError, with what was found and what was expected, for a file that is not valid or damaged or has a dtype or
+  /// rank that Tensor does not have, and for an index that does not agree with its files; IoError; OutOfMemoryError.
   explicit SafetensorsFile(const std::string& path, SourceLocation where = SourceLocation::current());
 
   /// In the order of their bytes; of an index, file by file.
@@ -52,7 +52,8 @@ class SafetensorsFile {
   const std::string& path() const;
   /// nullptr if there is no such name.
   const TensorInfo* find(std::string_view name) const;
-  /// A tensor of its own memory.  IndexError if there is no such name; FormatError for a wrong checksum; IoError; DeviceError; OutOfMemoryError.
+  /// A tensor of its own memory.  IndexError if there is no such name; FormatError for a wrong checksum; IoError;
+  /// DeviceError; OutOfMemoryError.
   Tensor load(std::string_view name, Device device = {}, SourceLocation where = SourceLocation::current()) const;
 
  private:

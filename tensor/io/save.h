@@ -22,13 +22,14 @@ struct SaveOptions {
 ///
 /// With .max_shard_bytes, what is larger becomes net-00001-of-00003.safetensors, ..., and an index of them,
 /// net.safetensors.index.json, as Hugging Face writes them for net.safetensors.  A path that ends in .index.json is the
-/// index's own, and there always is one.  All files are written before the first of an old set is replaced; the old index
-/// is removed first and the new one comes last, so that a crash in between leaves no index that mixes old and new.  What an
-/// earlier save left in the other form, one file or an index, is removed last: it would be read in place of the new one.
+/// index's own, and there always is one.  All files are written before the first of an old set is replaced; the old
+/// index is removed first and the new one comes last, so that a crash in between leaves no index that mixes old and
+/// new.  What an earlier save left in the other form, one file or an index, is removed last: it would be read in place
+/// of the new one.
 ///
 /// ValueError for an undefined tensor, a name or metadata that is not UTF-8, the reserved name "__metadata__", metadata
-/// for a format without it, and PyTorch's own .pt, .pth and .bin, which are read only; DTypeError for bfloat16 as NumPy's
-/// files; IoError if a file cannot be written.
+/// for a format without it, and PyTorch's own .pt, .pth and .bin, which are read only; DTypeError for bfloat16 as
+/// NumPy's files; IoError if a file cannot be written.
 void save(const StateDict& tensors, const std::string& path, const Metadata& metadata = {},
           SourceLocation where = SourceLocation::current());
 void save(const StateDict& tensors, const std::string& path, const SaveOptions& options,

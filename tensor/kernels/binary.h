@@ -23,8 +23,8 @@ namespace detail {
 MINNOW_HD std::uint64_t wrap(std::int64_t x) { return static_cast<std::uint64_t>(x); }
 MINNOW_HD std::int64_t unwrap(std::uint64_t x) { return static_cast<std::int64_t>(x); }
 
-/// a / b rounded towards 0; 0 if b = 0; the lowest integer / -1 wraps around.  32 bits divide as double, where quotients are exact
-/// enough, because vectors have no division of integers.
+/// a / b rounded towards 0; 0 if b = 0; the lowest integer / -1 wraps around.  32 bits divide as double, where
+/// quotients are exact enough, because vectors have no division of integers.
 template <class T> MINNOW_HD T quotient(T a, T b) {
   using U = std::make_unsigned_t<T>;
   if constexpr (sizeof(T) == 4) {

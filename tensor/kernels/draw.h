@@ -8,8 +8,8 @@
 #include <minnow/tensor/kernels/normal.h>
 #include <minnow/tensor/kernels/philox.h>
 
-// Random elements from Philox numbers, with the same bits on every device.  A draw sets the elements of one counter from
-// its four numbers; an element takes kPerElement of them.
+// Random elements from Philox numbers, with the same bits on every device.  A draw sets the elements of one counter
+// from its four numbers; an element takes kPerElement of them.
 namespace minnow::detail::kernels {
 
 struct UniformFloat {

@@ -112,8 +112,8 @@ template <class T> MINNOW_HD T sigmoid(T x) { return T(1) / (T(1) + exp(-x)); }
 /// log(1 + e^x) without overflow.
 template <class T> MINNOW_HD T softplus(T x) { return (x < T(0) ? T(0) : x) + log1p(exp(-abs(x))); }
 
-/// 1 / x^p + 1 / (x + 1)^p + ... + 1 / (x + 9)^p for small x, as one quotient; what carries x over to x + 10.  No loop up to 10:
-/// without branches, vectors compute it.
+/// 1 / x^p + 1 / (x + 1)^p + ... + 1 / (x + 9)^p for small x, as one quotient; what carries x over to x + 10.  No loop
+/// up to 10: without branches, vectors compute it.
 template <int P> MINNOW_HD double ten_reciprocals(double x) {
   double up = 0, down = 1;
   const auto add = [&](double t) {
@@ -161,8 +161,8 @@ MINNOW_HD double trigamma(double x) {
 }
 MINNOW_HD float trigamma(float x) { return static_cast<float>(trigamma(static_cast<double>(x))); }
 
-/// The n-th derivative of digamma, (-1)^(n+1) n! zeta(n + 1, x) with Hurwitz' zeta function by Euler and Maclaurin's sum; infinite
-/// at the poles, as on their right; NaN below -1000.
+/// The n-th derivative of digamma, (-1)^(n+1) n! zeta(n + 1, x) with Hurwitz' zeta function by Euler and Maclaurin's
+/// sum; infinite at the poles, as on their right; NaN below -1000.
 MINNOW_HD double polygamma(int n, double x) {
   if (n == 0) return digamma(x);
   if (n == 1) return trigamma(x);

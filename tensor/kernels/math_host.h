@@ -38,8 +38,8 @@ template <class... C> MINNOW_HD double poly_steps(double x, double z, double a, 
 /// c0 x^n + c1 x^(n - 1) + ... + cn: even and odd powers apart, which the processor adds side by side.
 template <class... C> MINNOW_HD double poly(double x, C... c) { return poly_steps(x, x * x, c...); }
 
-/// Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits: here n + 254, two biases of exponents, as whole
-/// numbers n are given to the functions below.
+/// Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits: here n + 254, two biases of exponents, as
+/// whole numbers n are given to the functions below.
 inline constexpr float kExpMagic = 12582912.0f + 254.0f;
 /// 2^n for n in [-126, 127].
 MINNOW_HD float power_of_two(std::uint32_t n) { return from_bits((n - 127u) << 23); }
@@ -151,8 +151,8 @@ template <class T> MINNOW_HD bool is_far(T x, T y) {
   const auto of_x = static_cast<Signed>(bits(x) & infinity), of_y = static_cast<Signed>(bits(y) & infinity);
   return (of_x - of_y > (Signed{24} << kMantissa)) | (of_y == 0);
 }
-/// fmod where not is_far(): the products of the quotient with the halves of y and the differences are exact; the quotient may be
-/// rounded up to the next integer.
+/// fmod where not is_far(): the products of the quotient with the halves of y and the differences are exact; the
+/// quotient may be rounded up to the next integer.
 template <class T> MINNOW_HD T fmod_near(T x, T y) {
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   T rest;
@@ -273,7 +273,8 @@ MINNOW_HD float normal_cdf(float x) {
   return x < -kReach ? 0.0f : right;
 }
 
-/// Relative error 3e-7 inside of (-1, 1), also of float64: a function of (-log(1 - x^2))^(1/2), as in M. Giles' approximation.
+/// Relative error 3e-7 inside of (-1, 1), also of float64: a function of (-log(1 - x^2))^(1/2), as in M. Giles'
+/// approximation.
 MINNOW_HD double erfinv_rough(double x) {
   const double root = __builtin_sqrt(-log_wide((1.0 - x) * (1.0 + x)));
   const bool tail = root > 2.4;

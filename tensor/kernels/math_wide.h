@@ -4,8 +4,8 @@
 #include <limits>
 #include <minnow/tensor/kernels/math_host.h>
 
-// float64 functions without branches, and templates for both types.  The error in float64 is at most 2.5 ulp, of tan and erfc 4;
-// the polynomials interpolate at Chebyshev's points.
+// float64 functions without branches, and templates for both types.  The error in float64 is at most 2.5 ulp, of tan
+// and erfc 4; the polynomials interpolate at Chebyshev's points.
 namespace minnow::detail::kernels::math::host {
 
 inline constexpr double kWideMagic = 6755399441055744.0;  // 1.5 * 2^52
@@ -156,8 +156,8 @@ MINNOW_HD double tan(double x) {
   return x == 0.0 ? x : y;
 }
 
-/// x^y with an error of 1.3 ulp: the logarithm and its product with y in two parts, of which the first has half of the digits, so that
-/// products are exact.
+/// x^y with an error of 1.3 ulp: the logarithm and its product with y in two parts, of which the first has half of the
+/// digits, so that products are exact.
 MINNOW_HD double pow(double x, double y) {
   const double a = abs(x), e = split_log(a).e, f = split_log(a).f, t = 2.0 + f, inverse = 1.0 / t;
   // log(1 + f) = 2 / 3 s (3 + s^2 + more) with s = f / t = sh + sl
@@ -272,8 +272,8 @@ MINNOW_HD double erfinv(double x) {
   return copysign(a == 1.0 ? std::numeric_limits<double>::infinity() : y - d / (1.0 + y * d), x);
 }
 
-/// ln |gamma(x)|, computed in double with a relative error of about 1e-11: Stirling's series from 2.5 on, a polynomial around 2,
-/// reached in one step from the left, and Euler's reflection below 1/2.
+/// ln |gamma(x)|, computed in double with a relative error of about 1e-11: Stirling's series from 2.5 on, a polynomial
+/// around 2, reached in one step from the left, and Euler's reflection below 1/2.
 MINNOW_HD float lgamma(float x) {
   const double d = static_cast<double>(x);
   const bool left = d < 0.5;

@@ -3,8 +3,9 @@
 #include <cstdint>
 #include <minnow/tensor/kernels/rounded.h>
 
-// Normally distributed numbers, with the same bits on every device: the functions of a mathematics library differ in their
-// last bits from device to device and from one version to the next, so these are series of rounded sums and products.
+// Normally distributed numbers, with the same bits on every device: the functions of a mathematics library differ in
+// their last bits from device to device and from one version to the next, so these are series of rounded sums and
+// products.
 namespace minnow::detail::kernels {
 
 /// The sum of coefficient(k) x^k for k from 0 to `last`.

@@ -4,8 +4,8 @@
 
 namespace minnow::detail::kernels {
 
-/// A float or double whose sums, products and quotients are rounded one by one, so that every device gives the same bits.
-/// A GPU's compiler would join a product and a sum; for the host the library is compiled with -ffp-contract=off.
+/// A float or double whose sums, products and quotients are rounded one by one, so that every device gives the same
+/// bits. A GPU's compiler would join a product and a sum; for the host the library is compiled with -ffp-contract=off.
 template <class T> struct Rounded {
   T value;
 

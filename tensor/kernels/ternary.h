@@ -58,7 +58,8 @@ struct PreluSlope : Ternary<Kind::kFloating> {
 /// a, at least b and at most c; NaN if one is NaN.
 struct ClampBetween : Ternary<> {
   static constexpr std::string_view kName = "clamp";
-  // Of NaN at the end: compilers make branches of the one function in the other, and twice as many instructions of them.
+  // Of NaN at the end: compilers make branches of the one function in the other, and twice as many instructions of
+  // them.
   template <class T> MINNOW_HD static T value(T a, T b, T c, T) {
     const T larger = a > b ? a : b, between = larger < c ? larger : c, nan = a != a ? a : b;
     const bool one_is_nan = (a != a) | (b != b);

@@ -289,8 +289,8 @@ struct PowScalar : Unary<Saves::kInput, 1, Kind::kNumeric> {
   }
   template <class T> MINNOW_HD static T slope(T x, T p) { return p == T(0) ? T(0) : p * math::pow(x, p - T(1)); }
 };
-/// NaN becomes p, the infinities the largest and lowest finite numbers of the tensor's dtype, max and -max (T is float for halves);
-/// dy/dx = 1 where x is finite, else 0.
+/// NaN becomes p, the infinities the largest and lowest finite numbers of the tensor's dtype, max and -max (T is float
+/// for halves); dy/dx = 1 where x is finite, else 0.
 struct NanToNum : PiecewiseLinear<Saves::kInput, 2> {
   static constexpr std::string_view kName = "nan_to_num";
   template <class T> MINNOW_HD static T value(T x, T p, T max) {

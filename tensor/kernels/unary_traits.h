@@ -34,8 +34,8 @@ template <class T> MINNOW_HD T parameter(double p) {
 /// Traits of a unary functor.
 ///   value(x[, p0[, p1]])  the function, with kParams parameters after the operand
 ///   slope(s[, ...])       its derivative, computed from what kSaves says (from kOrder 1)
-/// kOrder is 0 without a derivative, 1 where slope is constant in pieces, else 2.  Where the function has no derivative, slope() is
-/// what PyTorch gives.
+/// kOrder is 0 without a derivative, 1 where slope is constant in pieces, else 2.  Where the function has no
+/// derivative, slope() is what PyTorch gives.
 template <Saves S, int Params = 0, Kind K = Kind::kFloating, int Order = 2> struct Unary {
   static constexpr Saves kSaves = S;
   static constexpr int kParams = Params;
@@ -44,8 +44,8 @@ template <Saves S, int Params = 0, Kind K = Kind::kFloating, int Order = 2> stru
   static constexpr bool kTakesBool = true;  // false: bool is refused, as in PyTorch
 };
 
-/// The second derivative of a function that is linear in pieces is 0 whatever the gradients are, where 0 times an infinite one would
-/// be NaN.
+/// The second derivative of a function that is linear in pieces is 0 whatever the gradients are, where 0 times an
+/// infinite one would be NaN.
 template <Saves S, int Params = 0, Kind K = Kind::kFloating> using PiecewiseLinear = Unary<S, Params, K, 1>;
 
 /// Step functions: their derivative is 0.

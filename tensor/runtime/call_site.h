@@ -7,8 +7,9 @@ namespace minnow::detail {
 
 class CallSite;
 
-/// Told of the operations of a thread while calling_thread.observer points to it, and of gradient functions, whose sites
-/// are is_earlier().  Gets begin and end in pairs, nested, but for the operations that were open when it was put there.
+/// Told of the operations of a thread while calling_thread.observer points to it, and of gradient functions, whose
+/// sites are is_earlier().  Gets begin and end in pairs, nested, but for the operations that were open when it was put
+/// there.
 struct CallObserver {
   virtual void begin(const CallSite& site) noexcept = 0;
   virtual void end(const CallSite& site) noexcept = 0;

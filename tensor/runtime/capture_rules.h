@@ -10,8 +10,8 @@ namespace minnow::detail {
 /// BackendError: `op` cannot be captured, because it waits for the device or uses host memory.
 [[noreturn]] void forbid_in_capture(std::string_view op, SourceLocation where = {});
 
-/// What this thread must not do, because a CUDA graph cannot capture it.  They hold on a GPU while a step is captured, and
-/// on other devices whenever a CapturedStep runs, so that a step that runs there can be captured on a GPU.
+/// What this thread must not do, because a CUDA graph cannot capture it.  They hold on a GPU while a step is captured,
+/// and on other devices whenever a CapturedStep runs, so that a step that runs there can be captured on a GPU.
 struct CaptureRules {
   Device device;              ///< of the step
   bool may_allocate = false;  ///< what steps keep, such as an optimizer's state: a run before the one that is captured

@@ -46,8 +46,8 @@ class CaptureSession {
     if (CaptureSession* session = current()) session->use(tensor);
   }
   void use(const View& tensor);
-  /// Called after end(): notes the memory that each replay writes, which is what the step wrote while it was captured, and
-  /// its results.  Replays count these writes, so that backward refuses values that were saved before.
+  /// Called after end(): notes the memory that each replay writes, which is what the step wrote while it was captured,
+  /// and its results.  Replays count these writes, so that backward refuses values that were saved before.
   void note_writes(std::span<const Tensor> results);
   /// Whether this is the first call with this address.
   bool is_first_use(const void* of) { return seen_.insert(of).second; }

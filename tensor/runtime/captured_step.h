@@ -35,9 +35,9 @@ struct CapturedStepOptions {
   int max_captures = 8;
 };
 
-/// A training step that is captured once and then replayed as one unit on a GPU, a CUDA graph: a small network is bound by
-/// the launches of its kernels there.  On the CPU and on sim each call calls the function, and refuses what cannot be
-/// captured on a GPU, so that a step that runs there runs on a GPU.
+/// A training step that is captured once and then replayed as one unit on a GPU, a CUDA graph: a small network is bound
+/// by the launches of its kernels there.  On the CPU and on sim each call calls the function, and refuses what cannot
+/// be captured on a GPU, so that a step that runs there runs on a GPU.
 ///
 ///     CapturedStep step([&](const Tensor& images, const Tensor& labels) {
 ///       const Tensor loss = nn::cross_entropy(net(images), labels);
@@ -57,9 +57,9 @@ struct CapturedStepOptions {
 ///     auto [loss, logits] = step.results<2>(images, labels);
 ///
 /// This is the only way out.  What the function assigns to a variable outside is that of the last capture: replays for
-/// batches of another size write to other memory and leave the variable as it is.  On a GPU the next run overwrites results, as
-/// it does gradients, and backward of what was computed with a result or a gradient before is an AutogradError then;
-/// elsewhere each run makes others.  Rely on neither: clone() keeps a result, item() its number.
+/// batches of another size write to other memory and leave the variable as it is.  On a GPU the next run overwrites
+/// results, as it does gradients, and backward of what was computed with a result or a gradient before is an
+/// AutogradError then; elsewhere each run makes others.  Rely on neither: clone() keeps a result, item() its number.
 ///
 /// A replay does not run the function: what it does on the host (branches, printing, counters) happens only in the
 /// runs before, and every tensor that it reads must be an input or stay the same tensor.  Learning rates, step counts
@@ -74,15 +74,15 @@ struct CapturedStepOptions {
 /// A call that waits for the device or reads values (item, data, printing), copies to another device, computes
 /// there, or reads host memory (tensor, a loader) cannot be captured: BackendError with the user's line.  On a GPU it
 /// is thrown by the capture: nothing was computed, and the program can go on; elsewhere by each run, from the first on.
-/// Data that a kernel refuses, such as an index out of range, is an error in a replay too, with the operation and line of
-/// the capture, at the next synchronization.  A capture keeps its memory until the step is destroyed.  Not
+/// Data that a kernel refuses, such as an index out of range, is an error in a replay too, with the operation and line
+/// of the capture, at the next synchronization.  A capture keeps its memory until the step is destroyed.  Not
 /// thread-safe.
 class CapturedStep {
  public:
   using Function = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
 
-  /// From a function of up to four tensors that returns a tensor, several, or nothing.  DeviceError for a device that does not
-  /// exist, ValueError for negative options.
+  /// From a function of up to four tensors that returns a tensor, several, or nothing.  DeviceError for a device that
+  /// does not exist, ValueError for negative options.
   template <class F>
   requires(!std::same_as<std::remove_cvref_t<F>, CapturedStep>) explicit CapturedStep(
       F step, CapturedStepOptions options = {}, SourceLocation where = SourceLocation::current())

@@ -62,8 +62,8 @@ Settings& settings() {
 using CurrentStreams = std::array<std::shared_ptr<Stream::State>, kMaxDevices>;
 constinit thread_local CurrentStreams* current = nullptr;
 
-/// Those of this thread, to be changed.  A key frees them when it ends: glibc ends the program where it finds no memory for
-/// the destructor of a thread_local variable.
+/// Those of this thread, to be changed.  A key frees them when it ends: glibc ends the program where it finds no memory
+/// for the destructor of a thread_local variable.
 CurrentStreams& own_streams() {
   static const pthread_key_t key = [] {
     pthread_key_t made{};

@@ -10,8 +10,8 @@
 #include <minnow/tensor/cpu/runtime/isa.h>
 #include <minnow/tensor/cpu/runtime/library.h>
 
-// oneDNN answers some sizes and layouts with plain loops ("ref:any"), which take hundreds of times as long as its kernels.
-// What computes a convolution is looked at by name: times say less, and take longer.
+// oneDNN answers some sizes and layouts with plain loops ("ref:any"), which take hundreds of times as long as its
+// kernels. What computes a convolution is looked at by name: times say less, and take longer.
 
 namespace minnow {
 namespace {

@@ -1,4 +1,5 @@
-// The nth allocation fails, for every n, while a checkpoint is saved or resumed and while a file of torch.save() is read.
+// The nth allocation fails, for every n, while a checkpoint is saved or resumed and while a file of torch.save() is
+// read.
 
 #include <algorithm>
 #include <filesystem>

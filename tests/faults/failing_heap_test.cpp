@@ -108,7 +108,8 @@ void* calloc(std::size_t count, std::size_t bytes) {
 namespace test {
 
 FailingHeap::FailingHeap(std::size_t nth, Shortage shortage) {
-  // LLVM's OpenMP allocates when it is first asked something, partly in the C++ library, and keeps its lock if that throws.
+  // LLVM's OpenMP allocates when it is first asked something, partly in the C++ library, and keeps its lock if that
+  // throws.
   static_cast<void>(minnow::num_threads());
   lasting = shortage == Shortage::lasting;
   failed = false;

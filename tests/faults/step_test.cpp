@@ -1,5 +1,5 @@
-// The nth allocation of a training step fails, for every n: the model and its optimizer are as they were, bit by bit, or
-// the step is complete, and training goes on as if nothing had happened.
+// The nth allocation of a training step fails, for every n: the model and its optimizer are as they were, bit by bit,
+// or the step is complete, and training goes on as if nothing had happened.
 
 #include <cstdlib>
 #include <functional>

@@ -1,5 +1,5 @@
-// The nth system call of saving and loading fails, for every n: a typed error or success, the old file or the new one, and
-// nothing left behind.  failing_calls.h says how.
+// The nth system call of saving and loading fails, for every n: a typed error or success, the old file or the new one,
+// and nothing left behind.  failing_calls.h says how.
 
 #include <cerrno>
 #include <cstdarg>

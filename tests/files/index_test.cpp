@@ -1,4 +1,5 @@
-// Malformed and odd indexes of safetensors files, and checkpoint files whose checksums are right but whose content is not.
+// Malformed and odd indexes of safetensors files, and checkpoint files whose checksums are right but whose content is
+// not.
 
 #include <algorithm>
 #include <cstdio>

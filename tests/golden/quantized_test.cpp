@@ -16,8 +16,8 @@ constexpr double kWithSevenBits = 0.08;
 
 class GoldenQuantized : public DeviceTest {
  protected:
-  /// The module with PyTorch's weights gives its results.  In a sequence an element that is rounded to the other byte changes
-  /// what follows.
+  /// The module with PyTorch's weights gives its results.  In a sequence an element that is rounded to the other byte
+  /// changes what follows.
   template <class M, class Call>
   void expect_as_in_pytorch(const std::string& name, M module, const Call& call, double tolerance) {
     if (device().is_cuda()) GTEST_SKIP() << "int8 layers run on the CPU";

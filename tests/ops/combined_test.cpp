@@ -15,7 +15,8 @@
 #include "devices.h"
 #include "op_cases.h"
 
-// Operations that are made of others: differences, products, quantiles, transforms of several dimensions; single images.
+// Operations that are made of others: differences, products, quantiles, transforms of several dimensions; single
+// images.
 namespace minnow::test {
 namespace {
 

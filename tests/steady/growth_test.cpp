@@ -465,7 +465,8 @@ const Growth kGrowths[] = {
 class Growing : public testing::TestWithParam<Growth> {};
 
 TEST_P(Growing, NotWithTheSquare) {
-  // A square would be 100 or more.  Ten times the entries leave the caches of the processor, which is a factor of 2 to 4.
+  // A square would be 100 or more.  Ten times the entries leave the caches of the processor, which is a factor of 2 to
+  // 4.
   constexpr double kMost = 45;
   double ratio = 0;
   for (int attempt = 0; attempt < 5; ++attempt) {

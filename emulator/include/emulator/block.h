@@ -7,7 +7,8 @@
 #include <vector_types.h>
 
 /// Kernels run one at a time, on one thread of the machine: one block after the other (or some of them in turns), and
-/// each thread of a block until it waits for others.  These functions are for the replacements of CUDA's; all except run_grid are called in kernels.
+/// each thread of a block until it waits for others.  These functions are for the replacements of CUDA's; all except
+/// run_grid are called in kernels.
 namespace emulator {
 
 /// Runs `thread` for each thread of the grid.  Returns an error text, or an empty one.

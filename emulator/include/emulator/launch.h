@@ -28,8 +28,8 @@ template <class... Parameters> bool has_bounds(void (*kernel)(Parameters...)) {
 }
 
 /// Launches a kernel on a stream, as `kernel<<<blocks, threads, 0, stream>>>` does; `thread` is called once for each
-/// thread of the grid.  cudaGetLastError() reports an invalid configuration.  `bounded`: the kernel was compiled for its
-/// number of threads.  Others may need 255 registers a thread, of which 65536 are enough for 256 threads.
+/// thread of the grid.  cudaGetLastError() reports an invalid configuration.  `bounded`: the kernel was compiled for
+/// its number of threads.  Others may need 255 registers a thread, of which 65536 are enough for 256 threads.
 void launch(cudaStream_t stream, dim3 blocks, dim3 threads, std::function<void()> thread, bool bounded = false,
             Shared shared = shared_memory());
 
@@ -55,8 +55,8 @@ void fail_next(const std::string& function, cudaError_t status, int count = 1);
 /// Makes the next `count` calls of a library's function with this algorithm return the status.
 void fail_next_algorithm(const std::string& function, int algorithm, int status, int count = 1);
 
-/// For libraries: what one does when it first uses a kernel, such as loading it and allocating memory.  Not allowed in a
-/// capture, unless the thread is in relaxed mode.  `kernel` is any number that tells kernels apart.
+/// For libraries: what one does when it first uses a kernel, such as loading it and allocating memory.  Not allowed in
+/// a capture, unless the thread is in relaxed mode.  `kernel` is any number that tells kernels apart.
 cudaError_t first_use(const std::string& function, std::uint64_t kernel);
 
 /// For libraries: counts the call and returns the status with which it must fail, or 0.

@@ -10,8 +10,8 @@ namespace emulator {
 extern thread_local bool perturbs;
 
 /// The result of a mathematical function: CUDA's documentation gives errors, not bits.  If this is a kernel and it is
-/// perturbed, the next number above or below, by a rule that looks like chance; but 0, 1 and -1 are kept, as the ends of
-/// ranges, and what is not finite.
+/// perturbed, the next number above or below, by a rule that looks like chance; but 0, 1 and -1 are kept, as the ends
+/// of ranges, and what is not finite.
 inline float perturbed(float x) {
   if (!perturbs || !std::isfinite(x) || x == 0 || std::fabs(x) == 1) return x;
   const auto bits = std::bit_cast<std::uint32_t>(x);

@@ -15,9 +15,9 @@ namespace minnow::detail {
 /// list in kernels/.
 ///
 /// The members of a call are references to views, numbers, or structs and spans of them.
-/// kName is used if no CallSite is open; kHostOnly says what a call computes that GPUs refuse.  A call that can find wrong
-/// data has the result Outcome; a device may report it at its next synchronization instead.  Each call is in the list Calls
-/// (calls.h), and each backend defines execute() for it.
+/// kName is used if no CallSite is open; kHostOnly says what a call computes that GPUs refuse.  A call that can find
+/// wrong data has the result Outcome; a device may report it at its next synchronization instead.  Each call is in the
+/// list Calls (calls.h), and each backend defines execute() for it.
 namespace calls {
 
 /// A missing operand.  Not inline: files that are compiled for an instruction set would each have its destructor.

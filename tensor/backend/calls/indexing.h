@@ -4,9 +4,9 @@
 
 namespace minnow::detail::calls {
 
-/// What `pick` takes of each row in ascending (or descending, of the first k) order, and where it was.  Equal elements keep
-/// their order; NaN is the largest.  x: [rows, n]  values, indices (int64): [rows, k], or of one element [rows, 1]; k from 1 to n.
-/// Contiguous.
+/// What `pick` takes of each row in ascending (or descending, of the first k) order, and where it was.  Equal elements
+/// keep their order; NaN is the largest.  x: [rows, n]  values, indices (int64): [rows, k], or of one element [rows,
+/// 1]; k from 1 to n. Contiguous.
 struct Sort {
   static constexpr const char* kName = "sort";
   const View& x;

@@ -25,10 +25,10 @@ struct SoftmaxBackward {
 };
 
 /// logits: [N, C] contiguous, or [S, C, N / S], whose columns are the rows; target: int64 [N] -> losses: [N], exp_sums:
-/// [2 N], float32 if logits are half: the largest logits of all rows, and then the sums of e^(logit - largest).  The loss of
-/// a row with ignore_index is 0.  total: one element, the sum of the losses, or, if `mean`, their mean over the rows that
-/// are not ignored; or undefined.  With a total, exp_sums has two more elements: the sum of the losses, and the
-/// number of rows that are not ignored.
+/// [2 N], float32 if logits are half: the largest logits of all rows, and then the sums of e^(logit - largest).  The
+/// loss of a row with ignore_index is 0.  total: one element, the sum of the losses, or, if `mean`, their mean over the
+/// rows that are not ignored; or undefined.  With a total, exp_sums has two more elements: the sum of the losses, and
+/// the number of rows that are not ignored.
 struct CrossEntropy {
   static constexpr const char* kName = "cross_entropy";
   using Result = Outcome;
@@ -54,11 +54,11 @@ struct CrossEntropyBackward {
 };
 
 // Layer normalization.  x, y, grad, grad_x: [rows, n] and contiguous, neither size 0; weight, bias and their gradients:
-// contiguous [n], or undefined.  stats: float64 [2, rows], each row's mean and then its 1 / sqrt(variance + eps).  Both in
-// double: where a row's mean is large beside its deviation, a float's rounding would show in the result.
+// contiguous [n], or undefined.  stats: float64 [2, rows], each row's mean and then its 1 / sqrt(variance + eps).  Both
+// in double: where a row's mean is large beside its deviation, a float's rounding would show in the result.
 
-/// y = (x - mean) / sqrt(variance + eps) * weight + bias; if not centered, 0 is taken for the mean.  stats may be undefined:
-/// they are wanted for the gradient only.
+/// y = (x - mean) / sqrt(variance + eps) * weight + bias; if not centered, 0 is taken for the mean.  stats may be
+/// undefined: they are wanted for the gradient only.
 struct LayerNorm {
   static constexpr const char* kName = "layer_norm";
   const View& x;
@@ -83,12 +83,13 @@ struct LayerNormBackward {
   bool centered;
 };
 
-// Batch normalization.  x, y, grad, grad_x: [outer, channels, inner] and contiguous, no size 0.  weight, bias, the running
-// statistics and the gradients of weight and bias: contiguous [channels], floating-point, or undefined.  stats: float64
-// [2, channels], each channel's mean and then its 1 / sqrt(variance + eps).
+// Batch normalization.  x, y, grad, grad_x: [outer, channels, inner] and contiguous, no size 0.  weight, bias, the
+// running statistics and the gradients of weight and bias: contiguous [channels], floating-point, or undefined.  stats:
+// float64 [2, channels], each channel's mean and then its 1 / sqrt(variance + eps).
 
-/// y = (x - mean) / sqrt(variance + eps) * weight + bias.  In training mean and variance are those of x, and the running ones
-/// move to them: running += momentum * (of x - running), with the variance's n - 1; else they are the running ones.
+/// y = (x - mean) / sqrt(variance + eps) * weight + bias.  In training mean and variance are those of x, and the
+/// running ones move to them: running += momentum * (of x - running), with the variance's n - 1; else they are the
+/// running ones.
 struct BatchNorm {
   static constexpr const char* kName = "batch_norm";
   const View &x, &weight, &bias, &running_mean, &running_var, &y, &stats;
@@ -105,8 +106,8 @@ struct BatchNormBackward {
 
 /// Connectionist temporal classification: losses [N] of log-probabilities x [T, N, C], float32 or float64.  targets,
 /// int64, contiguous: [N, S], or [sum of target_lengths], one sample after the other.  input_lengths, target_lengths:
-/// int64 [N], contiguous.  alpha: T * (2 * targets.numel() + N) elements, which backward reads: the forward variables of
-/// sample n, [T, 2 * target_length + 1], begin at T * (2 * its first target + n).
+/// int64 [N], contiguous.  alpha: T * (2 * targets.numel() + N) elements, which backward reads: the forward variables
+/// of sample n, [T, 2 * target_length + 1], begin at T * (2 * its first target + n).
 struct CtcLoss {
   static constexpr const char* kName = "ctc_loss";
   using Result = Outcome;
@@ -119,7 +120,8 @@ struct CtcLoss {
   std::int64_t blank;
 };
 
-/// grad: [N]; losses: those of the forward call; grad_x: contiguous.  zero_infinity: an infinite loss has the gradient 0.
+/// grad: [N]; losses: those of the forward call; grad_x: contiguous.  zero_infinity: an infinite loss has the gradient
+/// 0.
 struct CtcLossBackward {
   static constexpr const char* kName = "ctc_loss_backward";
   const View &grad, &x, &targets, &input_lengths, &target_lengths, &alpha, &losses, &grad_x;

@@ -5,7 +5,8 @@
 namespace minnow::detail::calls {
 
 /// out = softmax(scale q k^T) v of each head.  q: [B, H, L, E]  k: [B, H, S, E]  v: [B, H, S, Ev]  out:
-/// [B, H, L, Ev]; float32, no size 0, the elements of a vector adjacent.  causal: row i has weights up to column i only.
+/// [B, H, L, Ev]; float32, no size 0, the elements of a vector adjacent.  causal: row i has weights up to column i
+/// only.
 struct Attention {
   static constexpr const char* kName = "scaled_dot_product_attention";
   static constexpr const char* kHostOnly = "attention in one call";
@@ -48,11 +49,11 @@ struct LinearBackwardWeight {
   const View& grad_bias;
 };
 
-/// y = activation(q(x) wᵀ scale + bias), or with `add` what y was besides.  q(x): x rounded to 8 bits with one scale and one zero
-/// point for each row, from its smallest and largest element and 0; the sums are exact, so that y has the same bits for any number
-/// of threads.  A row of y is NaN if that of x has NaN or infinity.
-/// x: float32 [N, I]  w: int8 [O, I]  scale: float32 [O]  bias: float32 [O] or undefined  y: float32 [N, O]; all contiguous,
-/// none empty, I at most 65536.
+/// y = activation(q(x) wᵀ scale + bias), or with `add` what y was besides.  q(x): x rounded to 8 bits with one scale
+/// and one zero point for each row, from its smallest and largest element and 0; the sums are exact, so that y has the
+/// same bits for any number of threads.  A row of y is NaN if that of x has NaN or infinity.
+/// x: float32 [N, I]  w: int8 [O, I]  scale: float32 [O]  bias: float32 [O] or undefined  y: float32 [N, O]; all
+/// contiguous, none empty, I at most 65536.
 struct QuantizedLinear {
   static constexpr const char* kName = "quantized_linear";
   static constexpr const char* kHostOnly = "layers that are quantized to int8";

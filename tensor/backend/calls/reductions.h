@@ -25,9 +25,9 @@ struct ArgReduce {
 };
 
 /// y = the running results along dim, from the end if `reverse`.  All contiguous and of one shape; x, y, factor:
-/// floating-point or int64 (logsumexp, recurrence: floating-point; max, min on the host: any).  indices: int64, where the
-/// largest or smallest element is (the last of equal ones and of NaNs); undefined for other operations.  factor: of a
-/// recurrence only.
+/// floating-point or int64 (logsumexp, recurrence: floating-point; max, min on the host: any).  indices: int64, where
+/// the largest or smallest element is (the last of equal ones and of NaNs); undefined for other operations.  factor: of
+/// a recurrence only.
 struct Scan {
   static constexpr const char* kName = "scan";
   ScanOp op;

@@ -5,8 +5,8 @@
 
 namespace minnow::detail::calls {
 
-/// One fused pass of an optimizer over all parameters.  found_inf: float32, one element, or undefined; nothing is changed
-/// if it is not 0.
+/// One fused pass of an optimizer over all parameters.  found_inf: float32, one element, or undefined; nothing is
+/// changed if it is not 0.
 struct Update {
   static constexpr const char* kName = "update";
   UpdateParams params;
@@ -16,8 +16,8 @@ struct Update {
 
 // A gradient scaler.  scale, found_inf: float32, growth_tracker: int32, one element each.
 
-/// Multiplies all gradients (grad of each item; param is the same, and there are no states) by 1 / scale, and sets found_inf to 1 if an
-/// element was not finite.
+/// Multiplies all gradients (grad of each item; param is the same, and there are no states) by 1 / scale, and sets
+/// found_inf to 1 if an element was not finite.
 struct Unscale {
   static constexpr const char* kName = "unscale";
   std::span<const UpdateItem> items;

@@ -13,11 +13,12 @@
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/runtime/threads.h>
 
-// One input channel is read by conv_few.h, and 3x3 windows of many channels are computed by winograd.h.  Else the library
-// (library.h) computes float32 and halves on dense channels-last activations (others are copied to that layout, and a single ungrouped input
-// channel gets a second one of zeros); weights are reordered to the layout that it chooses.  Halves without a primitive on
-// this machine are computed in float32; weight gradients of halves are sums in float32.  float64, and what oneDNN has only
-// plain loops for, is computed by conv_unfold.h.  Results have the same bits for any number of threads.
+// One input channel is read by conv_few.h, and 3x3 windows of many channels are computed by winograd.h.  Else the
+// library (library.h) computes float32 and halves on dense channels-last activations (others are copied to that layout,
+// and a single ungrouped input channel gets a second one of zeros); weights are reordered to the layout that it
+// chooses.  Halves without a primitive on this machine are computed in float32; weight gradients of halves are sums in
+// float32.  float64, and what oneDNN has only plain loops for, is computed by conv_unfold.h.  Results have the same
+// bits for any number of threads.
 
 namespace minnow::cpu {
 namespace {

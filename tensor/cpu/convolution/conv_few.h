@@ -6,8 +6,8 @@
 namespace minnow::cpu {
 
 // Convolutions of one input channel, such as the first one on digits, as products of rows of pixels with the weights.
-// x is read where it is; oneDNN wants a copy with a second channel of zeros.  float32, but y and grad may be halves, which
-// are converted line by line; y and grad channels-last, w and grad_w row-major.
+// x is read where it is; oneDNN wants a copy with a second channel of zeros.  float32, but y and grad may be halves,
+// which are converted line by line; y and grad channels-last, w and grad_w row-major.
 
 bool suits_few(const Conv2dParams& params, const Shape& x, const Shape& w);
 

@@ -13,8 +13,8 @@
 namespace minnow::cpu {
 namespace {
 
-/// Elements that the windows of a convolution read, as matrices: a row for each channel and tap, a column for each position of
-/// y.  A block has some channels of a group and some positions, so that it stays in the second-level cache.
+/// Elements that the windows of a convolution read, as matrices: a row for each channel and tap, a column for each
+/// position of y.  A block has some channels of a group and some positions, so that it stays in the second-level cache.
 template <class T> class Unfolded {
  public:
   Unfolded(const Conv2dParams& p, const View& x, const Shape& w, const View& y)
@@ -46,7 +46,8 @@ template <class T> class Unfolded {
     return x_ + ((image * groups + group) * inputs + channel) * rows_.in * columns_.in;
   }
 
-  /// Calls f(part, memory for a block): parts in parallel, or one after the other where f's products have more work for threads.
+  /// Calls f(part, memory for a block): parts in parallel, or one after the other where f's products have more work for
+  /// threads.
   template <class F> void for_parts(std::int64_t parts, const F& f) const {
     const auto bytes = is_same_ ? 0 : sizeof(T) * static_cast<std::size_t>(channel_step_ * taps * position_step_);
     if (parts >= num_threads())
@@ -92,8 +93,8 @@ template <class T> class Unfolded {
     return {i * step, std::min(n, (i + 1) * step)};
   }
 
-  /// For each part of a row that is in one line of y: f(image, run, first, last, size) where run[o] is image[o * stride] for
-  /// o in [first, last), and padding for the others below size.
+  /// For each part of a row that is in one line of y: f(image, run, first, last, size) where run[o] is image[o *
+  /// stride] for o in [first, last), and padding for the others below size.
   template <class F> void each_run(T* x, std::int64_t channels, Range at, T* own, const F& f) const {
     if (is_same_) return;
     for (std::int64_t row = 0; row < channels * taps; ++row) {

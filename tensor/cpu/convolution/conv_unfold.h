@@ -5,9 +5,9 @@
 
 namespace minnow::cpu {
 
-// Any convolution as products of the weights with unfolded images ("im2col"), some channels and positions at a time.  It serves
-// what oneDNN does not.  All operands are contiguous, NCHW, and of one dtype: float32 or float64.  The bits do not depend on
-// the number of threads.
+// Any convolution as products of the weights with unfolded images ("im2col"), some channels and positions at a time.
+// It serves what oneDNN does not.  All operands are contiguous, NCHW, and of one dtype: float32 or float64.  The bits
+// do not depend on the number of threads.
 
 void unfold_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y);
 void unfold_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x);

@@ -11,15 +11,17 @@
 #include <minnow/tensor/half.h>
 #include <minnow/tensor/internal.h>
 
-// Windows are pooled by their rows first, all columns at a time, and then by their columns: the cost grows with the sum of
-// a kernel's sizes, not with the product.  The elements of a column are a pixel's channels in channels-last, else one.
+// Windows are pooled by their rows first, all columns at a time, and then by their columns: the cost grows with the sum
+// of a kernel's sizes, not with the product.  The elements of a column are a pixel's channels in channels-last, else
+// one.
 
 namespace minnow::cpu {
 namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// The window of each output along a dimension: elements begin, begin + step, ... before end.  None ends before the last.
+/// The window of each output along a dimension: elements begin, begin + step, ... before end.  None ends before the
+/// last.
 struct Spans {
   std::vector<std::int64_t> begin, end;
   std::vector<double> counts;  ///< the divisors of averages

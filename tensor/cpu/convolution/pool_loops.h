@@ -5,15 +5,15 @@
 
 namespace minnow::cpu {
 
-/// The windows of a row: elements begin[o], begin[o] + step, ... before end[o] for each of `count` outputs.  Elements are
-/// columns of `inner` numbers.
+/// The windows of a row: elements begin[o], begin[o] + step, ... before end[o] for each of `count` outputs.  Elements
+/// are columns of `inner` numbers.
 struct RowWindows {
   const std::int64_t *begin, *end;
   std::int64_t count, step, inner;
 };
 
-/// `count` windows, each `apart` (1 or 2) elements after the one before, of the elements 0, step, ... of `taps`; `column` is the
-/// first element's number.
+/// `count` windows, each `apart` (1 or 2) elements after the one before, of the elements 0, step, ... of `taps`;
+/// `column` is the first element's number.
 struct ColumnWindows {
   std::int64_t count, step, column;
   int taps, apart;

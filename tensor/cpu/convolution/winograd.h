@@ -10,7 +10,8 @@ namespace minnow::cpu {
 // those of direct sums, and also grow with the square root of the number of terms.  Channels-last tiles are read and
 // written where they are; blocks of them stay in the cache of a core.
 
-/// Whether a convolution is faster by it, of float32 or on a machine whose products of bfloat16 are at most twice as fast.
+/// Whether a convolution is faster by it, of float32 or on a machine whose products of bfloat16 are at most twice as
+/// fast.
 bool suits_winograd(const Conv2dParams& params, const Shape& w, const Shape& y);
 
 // float32 or bfloat16, channels-last activations; float32 weights, row-major, bias and sums.

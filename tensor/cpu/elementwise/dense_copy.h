@@ -18,7 +18,8 @@ View packed(const View& from, DType dtype, MemoryFormat format = MemoryFormat::c
 /// are broadcast along that of `to`.
 bool is_transpose(const View& from, const View& to);
 
-/// `t`, or a copy with the strides of `like` where that is a transpose: it and dense reads are faster than strided ones.
+/// `t`, or a copy with the strides of `like` where that is a transpose: it and dense reads are faster than strided
+/// ones.
 View laid_out_as(const View& like, const View& t);
 
 }  // namespace minnow::cpu

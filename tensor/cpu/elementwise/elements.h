@@ -8,8 +8,8 @@
 
 namespace minnow::cpu {
 
-/// Elements that are computed in float or double: halves pass through a buffer.  All functions are for none too, where the
-/// tensor is undefined.
+/// Elements that are computed in float or double: halves pass through a buffer.  All functions are for none too, where
+/// the tensor is undefined.
 class Elements {
  public:
   /// `as_is`: the caller computes with halves.

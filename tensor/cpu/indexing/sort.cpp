@@ -173,8 +173,8 @@ template <class E> E* sort_in_parts(E* from, E* other, std::int64_t n, int key_b
   return from;
 }
 
-/// Puts the `k` smallest of the entries [begin, end) of a row to `to`, which has room for several times k, and returns how
-/// many there are.  What is larger than the k-th so far is passed over.
+/// Puts the `k` smallest of the entries [begin, end) of a row to `to`, which has room for several times k, and returns
+/// how many there are.  What is larger than the k-th so far is passed over.
 template <class T, class E>
 std::int64_t select(const Row<T>& row, std::int64_t begin, std::int64_t end, std::int64_t k, std::int64_t capacity,
                     E* to) {
@@ -210,7 +210,8 @@ std::int64_t select(const Row<T>& row, std::int64_t begin, std::int64_t end, std
   return k;
 }
 
-/// The k-th entry of a long row: it is among those that share the upper digit of its key.  `to` has room for twice the row.
+/// The k-th entry of a long row: it is among those that share the upper digit of its key.  `to` has room for twice the
+/// row.
 template <class T, class E> const E* kth_entry(const Row<T>& row, std::int64_t k, E* to) {
   constexpr int kShift = std::max(0, kKeyBits<T> - kDigitBits);
   auto* const keys = reinterpret_cast<KeyOf<T>*>(to + row.n);
@@ -235,7 +236,8 @@ std::int64_t capacity_for(std::int64_t k) { return std::max<std::int64_t>(4 * k,
 /// Whether to select the first k of n, and not to sort all.
 bool selects(std::int64_t n, std::int64_t k) { return n > kComparedRow && capacity_for(k) <= n / 4; }
 
-/// Where the one element that is picked is among all in order, whose keys are key(i): for a mode alone.  0 to take the first.
+/// Where the one element that is picked is among all in order, whose keys are key(i): for a mode alone.  0 to take the
+/// first.
 template <class T, class F> std::int64_t place(const calls::Sort& args, const Row<T>& row, const F& key) {
   if (args.pick == SortPick::first || args.pick == SortPick::kth) return args.pick == SortPick::first ? 0 : args.k - 1;
   const std::int64_t numbers = row.numbers();

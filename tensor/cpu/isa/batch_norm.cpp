@@ -9,8 +9,8 @@
 
 namespace minnow::cpu {
 
-/// Rows of n elements: each of the next channel, or each with an element of every channel.  So the coefficients and sums
-/// are of the first row's channel on, or of the first element's.
+/// Rows of n elements: each of the next channel, or each with an element of every channel.  So the coefficients and
+/// sums are of the first row's channel on, or of the first element's.
 struct ChannelJob {
   std::int64_t rows, n;
   const void *x, *grad;
@@ -129,8 +129,8 @@ void set_numbers(const View& t, std::int64_t n, const double* from) {
   if (t.defined()) loops().store[kDouble][static_cast<int>(t.dtype())](from, t.raw_data(), n);
 }
 
-/// Passes over x, or x and a gradient, [outer, channels, inner]: sums for each channel, and an output from coefficients of
-/// each channel.
+/// Passes over x, or x and a gradient, [outer, channels, inner]: sums for each channel, and an output from coefficients
+/// of each channel.
 class Channels {
  public:
   /// grad and out may be undefined.

@@ -6,7 +6,8 @@ namespace {
 
 template <class Op> constexpr bool kShifts = kIsOneOf<Op, kernels::LeftShift, kernels::RightShift>;
 
-/// Quotients of smaller integers are computed in int32 or in float, where they are vectors' work and the same; shifts as they are.
+/// Quotients of smaller integers are computed in int32 or in float, where they are vectors' work and the same; shifts
+/// as they are.
 template <class Op, class T> MINNOW_HD auto value_of(T x, T y) {
   if constexpr (std::is_same_v<Op, kernels::Pow> && std::is_floating_point_v<T>) {
     return power_of(x, y);

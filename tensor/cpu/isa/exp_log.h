@@ -3,8 +3,8 @@
 #include <minnow/tensor/cpu/isa/roots.h>
 #include <minnow/tensor/kernels/unary.h>
 
-// Exponentials, logarithms and error functions of AVX-512, whose instructions take numbers apart, scale them and look up
-// coefficients: a fifth to two thirds of the time of the formulas that every processor knows.
+// Exponentials, logarithms and error functions of AVX-512, whose instructions take numbers apart, scale them and look
+// up coefficients: a fifth to two thirds of the time of the formulas that every processor knows.
 
 namespace minnow::cpu::MINNOW_ISA {
 namespace {
@@ -193,8 +193,8 @@ inline constexpr double kErfinv[][2] = {  // of even and of odd powers, but the 
     {-1.125565398396942e-5, 7.1299397431469503e-6},    {9.3366927876240584e-5, -1.5027665773117194e-5},
     {-0.00026439358646646057, -0.0001168888508125076}, {-0.0012716922769885114, 0.0012324855702994215},
     {0.017808361818756902, -0.0041373143775478949},    {-0.058922567103787597, -0.022604447453444732}};
-/// erfinv of float64: up to |x| = 0.999 x times a polynomial of w = -log(1 - x^2), which interpolates at Chebyshev's points,
-/// with an error of at most 2.6 ulp; the formula of other processors where that does not hold.
+/// erfinv of float64: up to |x| = 0.999 x times a polynomial of w = -log(1 - x^2), which interpolates at Chebyshev's
+/// points, with an error of at most 2.6 ulp; the formula of other processors where that does not hold.
 inline void map_erfinv(const double* x, double* y, std::int64_t n) {
   constexpr double kMost = 6.25;
   for (std::int64_t i = 0; i < n; i += 8) {

@@ -47,7 +47,8 @@ void add_block(const FewRowsPartOf<T>& p, std::int64_t k, std::int64_t end, std:
 }
 
 template <class T> void plain(const FewRowsPartOf<T>& p) {
-  // A strip of b is read for every row of a: with several rows, strips are so narrow that kDeep of its rows stay in the cache.
+  // A strip of b is read for every row of a: with several rows, strips are so narrow that kDeep of its rows stay in the
+  // cache.
   for (std::int64_t left = 0; left < p.n; left += kStrip) {
     const std::int64_t n = p.n - left < kStrip ? p.n - left : kStrip;
     if (!p.add)

@@ -122,7 +122,8 @@ template <class T> bool are_adjacent(const FftLines<T>& lines, int some, std::in
   return true;
 }
 
-/// Numbers times `scale`, a line in each of `some` lanes; with `exchanged` real and imaginary parts, which makes a transform inverse.
+/// Numbers times `scale`, a line in each of `some` lanes; with `exchanged` real and imaginary parts, which makes a
+/// transform inverse.
 template <class T>
 void load(const FftLines<T>& lines, int some, std::int64_t count, bool exchanged, T scale, Number<Lanes<T>>* to) {
   constexpr int kLanes = kLanesOf<T>;

@@ -3,8 +3,8 @@
 #include <minnow/tensor/cpu/runtime/isa.h>
 #include <minnow/tensor/cpu/runtime/parallel.h>
 
-// A pixel at a place between pixels is a weighted sum of those around it.  Indices, weights and their slopes are made for
-// a block of places, along each dimension and then of the products; all channels share them.
+// A pixel at a place between pixels is a weighted sum of those around it.  Indices, weights and their slopes are made
+// for a block of places, along each dimension and then of the products; all channels share them.
 
 namespace minnow::cpu {
 

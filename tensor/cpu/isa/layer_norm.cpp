@@ -9,8 +9,8 @@
 
 namespace minnow::cpu {
 
-/// The rows of group_norm: row i is group i modulo `groups` of its sample, and `run` adjacent elements of a row, a channel,
-/// share a weight and a bias.  A run of 0: each element of a row has its own, the same in all rows.
+/// The rows of group_norm: row i is group i modulo `groups` of its sample, and `run` adjacent elements of a row, a
+/// channel, share a weight and a bias.  A run of 0: each element of a row has its own, the same in all rows.
 struct ChannelRuns {
   std::int64_t run = 0, groups = 1, first = 0;  ///< of the first row
 
@@ -246,7 +246,8 @@ MINNOW_HD void backward_runs(const LayerNormGradients& job, const Normal<T>& nor
   }
 }
 
-/// rstd (g - mean(g) - h mean(g h)), without the mean of g if not centered, with g = grad weight and h = (x - mean) rstd; grad h and grad for the weights.
+/// rstd (g - mean(g) - h mean(g h)), without the mean of g if not centered, with g = grad weight and h = (x - mean)
+/// rstd; grad h and grad for the weights.
 template <class T> void backward(const LayerNormGradients& job) {
   const std::int64_t n = job.n;
   const auto count = static_cast<double>(n);
@@ -325,8 +326,8 @@ namespace {
 /// Rows that are worked on together: what the first level of the cache holds of their operands.
 std::int64_t rows_together(std::int64_t n) { return std::clamp<std::int64_t>(4096 / n, 1, kLayerNormRows); }
 
-/// Reading a few rows of several operands at a time, the processor waits for the first lines of each: a backward pass over
-/// operands in memory took 1.4 times as long.
+/// Reading a few rows of several operands at a time, the processor waits for the first lines of each: a backward pass
+/// over operands in memory took 1.4 times as long.
 bool is_prefetched(const View& x) {
   constexpr std::int64_t kCached = 4 << 20;  // bytes
   return x.nbytes() > kCached && !is_half(x.dtype());
@@ -382,7 +383,8 @@ template <> void execute(const calls::LayerNorm& args) {
 
 namespace {
 
-/// The gradients of weight and bias are sums over parts of the rows, joined in order: their number is the shape's alone.
+/// The gradients of weight and bias are sums over parts of the rows, joined in order: their number is the shape's
+/// alone.
 struct Parts {
   std::int64_t rows, count;  ///< rows of a part
 

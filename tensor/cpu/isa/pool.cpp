@@ -55,8 +55,8 @@ void largest_rows(const void* data, std::int64_t stride, std::int64_t count, std
   }
 }
 
-/// Taps `first` to first + Some - 1 of each window, several of adjacent elements only; of the first one (Begins) nothing
-/// is known before.  Without Rows places come in order.
+/// Taps `first` to first + Some - 1 of each window, several of adjacent elements only; of the first one (Begins)
+/// nothing is known before.  Without Rows places come in order.
 template <class T, int Apart, int Some, bool Rows, bool Begins>
 MINNOW_HD void take_taps(const T* __restrict x, const std::int32_t* __restrict rows, const ColumnWindows& w, int first,
                          T* __restrict best, std::int32_t* __restrict at) {

@@ -132,8 +132,8 @@ void pair_columns(const float* x, std::int64_t stride, std::int64_t rows, std::i
   }
 }
 
-/// Calls add(value, j) for sums of rows of vectors, eight rows together; read(r, j) gives them.  Row after row: a column of rows
-/// that are a page apart is read slowly.
+/// Calls add(value, j) for sums of rows of vectors, eight rows together; read(r, j) gives them.  Row after row: a
+/// column of rows that are a page apart is read slowly.
 template <class Read, class Add>
 MINNOW_HD void sum_vectors(std::int64_t rows, std::int64_t cols, const Read& read, const Add& add) {
   std::int64_t r = 0;
@@ -347,8 +347,8 @@ template <class S> void install_halves(ReduceLoops* table) {
   });
 }
 
-/// Loops over elements of T that are integers, without conversion: sums of small ones, and where the result is one of them
-/// or a bool.
+/// Loops over elements of T that are integers, without conversion: sums of small ones, and where the result is one of
+/// them or a bool.
 template <class T> void install_own(ReduceLoops* table) {
   using namespace kernels;
   for_each(ReduceOps{}, [&]<class Op, int I>() {

@@ -19,8 +19,8 @@ MINNOW_HD bool takes_root(__m512d x) {
   return _mm512_cmplt_epu64_mask(from, _mm512_set1_epi64(0x6ff0000000000000)) == 0xff;
 }
 
-/// Newton's steps for g = sqrt(x) and h = 1 / (2 g), and a last one with the exact residue: its error is far below what lies
-/// between a root and the middle of two floats.
+/// Newton's steps for g = sqrt(x) and h = 1 / (2 g), and a last one with the exact residue: its error is far below what
+/// lies between a root and the middle of two floats.
 MINNOW_HD __m512 root(__m512 x) {
   const __m512 half = _mm512_set1_ps(0.5f), y = _mm512_maskz_rsqrt14_ps(0xffff, x);
   __m512 g = x * y, h = half * y;

@@ -50,7 +50,8 @@ MINNOW_HD void store_first(Vector v, float* to, int n) {
 #endif
 }
 
-/// Stores past the caches (streamed.h); `to` is aligned to a vector.  end_stream() comes before other threads may read it.
+/// Stores past the caches (streamed.h); `to` is aligned to a vector.  end_stream() comes before other threads may read
+/// it.
 MINNOW_HD void stream(Vector v, float* to) {
 #if defined(__AVX512F__)
   _mm512_stream_ps(to, reinterpret_cast<__m512>(v));
@@ -214,7 +215,8 @@ template <class E, class F> MINNOW_HD void row_map(E* to, std::int64_t n, const 
   store_first(f(i, rest), to + i, rest);
 }
 
-/// f of the lanes of some vectors, each by itself.  By arrays: of these the compiler makes vectors again, of a struct not.
+/// f of the lanes of some vectors, each by itself.  By arrays: of these the compiler makes vectors again, of a struct
+/// not.
 template <class F, class... V> MINNOW_HD Vector each_lane(const F& f, const V&... v) {
   float x[sizeof...(V)][kLanes32], out[kLanes32];
   int operand = 0;

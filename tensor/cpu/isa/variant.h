@@ -7,9 +7,9 @@
 // merge functions that are neither in that namespace nor always inlined, across instruction sets.  So loops are in
 // unnamed namespaces, and nothing of the standard library is instantiated here.
 //
-// A file may hold a whole operation: the loops, a constant table of them (MINNOW_ISA_TABLE), and under MINNOW_ISA_ONCE what is
-// compiled for the baseline alone and takes the current table by MINNOW_ISA_LOOPS.  Loops that several operations use are
-// in the table of kernels.h.
+// A file may hold a whole operation: the loops, a constant table of them (MINNOW_ISA_TABLE), and under MINNOW_ISA_ONCE
+// what is compiled for the baseline alone and takes the current table by MINNOW_ISA_LOOPS.  Loops that several
+// operations use are in the table of kernels.h.
 //
 // The baseline and AVX2 fill the whole table; AVX-512 replaces the float32 loops, which gain most from wider vectors.
 

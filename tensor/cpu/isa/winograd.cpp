@@ -6,8 +6,8 @@
 #include <minnow/tensor/cpu/isa/row_vectors.h>
 
 // F(4 x 4, 3 x 3): y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A for tiles d of 6 x 6 and y of 4 x 4 elements, after Lavin and Gray
-// (2015).  The elementwise product, summed over the channels, is 36 matrix products.  The gradient of g is the transposed
-// map: Gᵀ [(Bᵀ d B) ⊙ (A y Aᵀ)] G, summed over the tiles.
+// (2015).  The elementwise product, summed over the channels, is 36 matrix products.  The gradient of g is the
+// transposed map: Gᵀ [(Bᵀ d B) ⊙ (A y Aᵀ)] G, summed over the tiles.
 
 namespace minnow::cpu {
 
@@ -16,8 +16,8 @@ struct WinogradTile {
   std::int64_t row, channels;
   int top, bottom, left, right;  ///< rows [top, bottom) and columns [left, right) of it exist
 };
-/// Between activations and transformed float32.  Each transformed element is `step` elements from the next one, and has all
-/// channels.   E: float, or std::uint16_t for bfloat16.
+/// Between activations and transformed float32.  Each transformed element is `step` elements from the next one, and has
+/// all channels.   E: float, or std::uint16_t for bfloat16.
 template <class E> struct WinogradTransforms {
   /// 6 x 6 elements; those that do not exist are 0.
   void (*input)(const E* at, const WinogradTile& tile, float* to, std::int64_t step);

@@ -176,8 +176,8 @@ template <class T> void transpose(const void* from, std::int64_t rows, std::int6
       static_cast<T*>(to)[c * rows + r] = static_cast<const T*>(from)[r * cols + c];
 }
 
-/// Logits [N, C], or [N, C, inner], whose rows are columns of the slices.  An item of work is some rows of a slice.  Rows of
-/// few classes are transposed, so that they are columns too.
+/// Logits [N, C], or [N, C, inner], whose rows are columns of the slices.  An item of work is some rows of a slice.
+/// Rows of few classes are transposed, so that they are columns too.
 class LogitRows {
  public:
   explicit LogitRows(const View& logits)
@@ -317,7 +317,8 @@ template <> Outcome execute(const calls::CrossEntropy& args) {
 
 namespace {
 
-/// What is left to do in the loaded gradients of `count` rows: [i == target] is subtracted, and rows without a target are 0.
+/// What is left to do in the loaded gradients of `count` rows: [i == target] is subtracted, and rows without a target
+/// are 0.
 template <class T>
 void subtract_targets(const LogitRows& logits, std::int64_t count, std::int64_t stride, const std::int64_t* targets,
                       const double* scales, T* out) {

@@ -86,8 +86,8 @@ std::shared_ptr<MatmulPlan> primitive(const MatmulParams& params, const MatmulOp
   });
 }
 
-/// Whether columns of b are a dense matrix.  oneDNN's faster kernels of halves take and write only whole ones: columns of the
-/// result are written to one, and copied.
+/// Whether columns of b are a dense matrix.  oneDNN's faster kernels of halves take and write only whole ones: columns
+/// of the result are written to one, and copied.
 bool has_dense_columns(const MatmulOperands& o, DType dtype) {
   return is_half(dtype) && o.b.transposed() && o.b.col_stride == o.b.rows;
 }

@@ -73,8 +73,8 @@ auto make_plan(const dnnl::primitive_attr& attr, const std::tuple<Hint...>& hint
 #endif
 }
 
-/// Whether oneDNN would run the plain loops that its kernels are tested against: they take hundreds of times as long, so
-/// that another division, layout or algorithm is always better.
+/// Whether oneDNN would run the plain loops that its kernels are tested against: they take hundreds of times as long,
+/// so that another division, layout or algorithm is always better.
 template <class Plan> bool is_reference(const Plan& plan) {
   return plan && std::string_view(plan.impl_info_str()).find("ref") != std::string_view::npos;
 }

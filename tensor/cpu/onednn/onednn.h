@@ -44,8 +44,8 @@ struct Epilogue {
   double beta = 0;
 };
 
-// Plans: primitive descriptors; empty (`!plan`) if this machine or version of oneDNN has none but plain loops.  They are
-// made once for each shape (onednn_plan.h).
+// Plans: primitive descriptors; empty (`!plan`) if this machine or version of oneDNN has none but plain loops.  They
+// are made once for each shape (onednn_plan.h).
 
 /// What is taken where oneDNN has plain loops only.
 enum class WithoutKernel { nothing, loops };

@@ -7,7 +7,8 @@
 
 // Convolutions and the gradients of their inputs as products without unfolded images: a tile of six positions reads its
 // rows where they are, a run of channels for each tap of the window, or zeros where that is padding.  For the gradient
-// of an input, the positions with the same remainder by the stride are taken together, because the same taps reach them.
+// of an input, the positions with the same remainder by the stride are taken together, because the same taps reach
+// them.
 
 namespace minnow::cpu {
 namespace {

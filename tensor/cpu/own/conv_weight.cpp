@@ -8,9 +8,9 @@
 #include <minnow/tensor/cpu/runtime/parallel.h>
 #include <minnow/tensor/kernels/reduce.h>
 
-// The gradient of a convolution's weights: for each tap, products of channels of x with channels of the gradient, summed
-// over the positions.  Six channels of x are the rows of a tile, and a line of positions is a run; the gradient's lines
-// are packed.
+// The gradient of a convolution's weights: for each tap, products of channels of x with channels of the gradient,
+// summed over the positions.  Six channels of x are the rows of a tile, and a line of positions is a run; the
+// gradient's lines are packed.
 
 namespace minnow::cpu {
 namespace {

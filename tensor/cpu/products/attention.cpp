@@ -6,9 +6,9 @@
 #include <minnow/tensor/cpu/runtime/parallel.h>
 #include <minnow/tensor/internal.h>
 
-// Attention, one head after the other on each thread, in blocks of rows, whose weights the core's cache holds up to some
-// thousand columns; memory grows with the length.  The softmax sees whole rows.  See Dao, "FlashAttention-2", 2023, for
-// blocks of both.
+// Attention, one head after the other on each thread, in blocks of rows, whose weights the core's cache holds up to
+// some thousand columns; memory grows with the length.  The softmax sees whole rows.  See Dao, "FlashAttention-2",
+// 2023, for blocks of both.
 
 namespace minnow::cpu {
 namespace {

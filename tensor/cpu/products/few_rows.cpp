@@ -46,8 +46,8 @@ template <class T> bool is_plain_column(const ProductOf<T>& p) { return p.n == 1
 }  // namespace
 
 template <class T> bool has_few_rows(const ProductOf<T>& p) {
-  // Elements of b: smaller ones stay in the cache, where tiles are as fast, and for several rows faster; larger ones come from
-  // memory, which few rows read in order.  Columns beside whole tiles would be packed.
+  // Elements of b: smaller ones stay in the cache, where tiles are as fast, and for several rows faster; larger ones
+  // come from memory, which few rows read in order.  Columns beside whole tiles would be packed.
   constexpr std::int64_t kSmall = 1 << 16, kLarge = 1 << 23, kTile = 64;
   if (p.m > kFewRows || p.k < 1) return false;
   return is_plain(p) ? p.n * p.k >= (p.m > 1 ? kLarge : p.n % kTile == 0 ? kSmall : kTile) : p.b_row == 1;

@@ -44,8 +44,8 @@ template <class T> bool has_few_columns(const ProductOf<T>& p);
 /// Computes such a product of float or double.  Each element is summed by one thread in a fixed order.
 template <class T> void multiply_few_rows(const ProductOf<T>& p);
 template <class T> void multiply_few_columns(const ProductOf<T>& p);
-/// c = a b + bias of float16_t or bfloat16_t, with dense rows of a and columns of b, and at most `most` rows or columns of c:
-/// sums in float of parts that are converted on the way.  Returns false for others.
+/// c = a b + bias of float16_t or bfloat16_t, with dense rows of a and columns of b, and at most `most` rows or columns
+/// of c: sums in float of parts that are converted on the way.  Returns false for others.
 template <class H> bool multiply_few_halves(const ProductOf<H>& p, std::int64_t most);
 
 }  // namespace minnow::cpu

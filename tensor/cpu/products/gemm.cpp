@@ -81,8 +81,8 @@ TileRows<T> tile_rows(const ProductOf<T>& p, std::int64_t row, int rows, std::in
   return {copy, 1, kMaxTileRows};
 }
 
-/// Computes a part of the product to c, or adds it, on one thread.  Writes rows of c from left to right, not the columns
-/// of a panel from top to bottom, where the processor would prefetch rows of the next thread.
+/// Computes a part of the product to c, or adds it, on one thread.  Writes rows of c from left to right, not the
+/// columns of a panel from top to bottom, where the processor would prefetch rows of the next thread.
 template <class T> void run_part(const ProductOf<T>& p, Range rows, Range cols, T* c, std::int64_t c_row, T* panels) {
   const GemmLoopsOf<T>& l = gemm_loops<T>();
   const std::int64_t depth = block_depth(p);

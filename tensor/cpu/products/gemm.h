@@ -20,8 +20,8 @@ template <class T> class PackedMatrixOf {
 };
 using PackedMatrix = PackedMatrixOf<float>;
 
-/// c = a b + bias, or c += a b.   a: [m, k]  b: [k, n]  c: [m, n], rows dense  bias: [n] or nullptr.  Strides in elements;
-/// one of b's is 1.
+/// c = a b + bias, or c += a b.   a: [m, k]  b: [k, n]  c: [m, n], rows dense  bias: [n] or nullptr.  Strides in
+/// elements; one of b's is 1.
 template <class T> struct ProductOf {
   std::int64_t m, n, k;
   const T* a;
@@ -43,9 +43,9 @@ template <class T> bool is_worth_packing(const ProductOf<T>& p) {
 }
 
 /// Computes the product.  Threads divide the largest of the three matrices, or the rows of a if b is packed, into
-/// contiguous parts, in the same way in every product with that matrix: the weights of a layer stay in the caches of the
-/// cores that use, differentiate and update them.  Each element is summed by one thread in a fixed order, so the bits do
-/// not depend on the number of threads.  Unsigned integers wrap around.
+/// contiguous parts, in the same way in every product with that matrix: the weights of a layer stay in the caches of
+/// the cores that use, differentiate and update them.  Each element is summed by one thread in a fixed order, so the
+/// bits do not depend on the number of threads.  Unsigned integers wrap around.
 void multiply(const ProductOf<float>& p);
 void multiply(const ProductOf<double>& p);
 void multiply(const ProductOf<std::uint32_t>& p);

@@ -14,8 +14,8 @@
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/runtime/profile.h>
 
-// float32 and, if the machine has instructions for them, halves by the library or our own kernel; float64 and integers by our
-// own.  reference.h computes what neither takes.  Results have the same bits for any number of threads.
+// float32 and, if the machine has instructions for them, halves by the library or our own kernel; float64 and integers
+// by our own.  reference.h computes what neither takes.  Results have the same bits for any number of threads.
 
 namespace minnow::cpu {
 namespace {
@@ -81,7 +81,8 @@ template <class T> ProductOf<T> product_of(const MatmulOperands& o, std::int64_t
           add};
 }
 
-/// Computes a product by our kernel; returns false if the library is faster or the kernel does not support the parameters.
+/// Computes a product by our kernel; returns false if the library is faster or the kernel does not support the
+/// parameters.
 template <class T> bool run_own(const MatmulParams& params, const MatmulOperands& o) {
   constexpr std::int64_t kMaxWork = 1 << 30;  // multiplications; above, the library may be faster
   const bool add = params.beta == 1 && o.bias == nullptr;

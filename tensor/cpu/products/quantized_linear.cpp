@@ -8,8 +8,8 @@
 #include <minnow/tensor/cpu/runtime/parallel.h>
 #include <minnow/tensor/cpu/runtime/scratch.h>
 
-// Products of uint8 and int8 by a library, without scales and zero points: the sums are exact integers, and the row that turns
-// them into floats is the same for every library.  The zero point of x is subtracted there too.
+// Products of uint8 and int8 by a library, without scales and zero points: the sums are exact integers, and the row
+// that turns them into floats is the same for every library.  The zero point of x is subtracted there too.
 
 namespace minnow::cpu {
 namespace {
@@ -48,7 +48,8 @@ struct Bytes {
   int zero, highest;
 };
 
-/// As PyTorch's dynamic quantization, but of a row: the range of it and 0 is spread over the bytes, and 0 is one of them.
+/// As PyTorch's dynamic quantization, but of a row: the range of it and 0 is spread over the bytes, and 0 is one of
+/// them.
 Bytes bytes_for(float least, float most) {
   const int highest = library::adds_bytes_exactly() ? 255 : 127;
   auto scale = static_cast<float>((static_cast<double>(most) - static_cast<double>(least)) / highest);

@@ -46,8 +46,8 @@ template <class T, bool largest> struct Extreme {  // a branch that is seldom ta
   }
 };
 
-/// Lines of n elements each, `step` apart; the next line begins `next` behind, 1 if lines are columns.  Loops have it by value:
-/// stores of bytes and int64 would be taken for its members.
+/// Lines of n elements each, `step` apart; the next line begins `next` behind, 1 if lines are columns.  Loops have it
+/// by value: stores of bytes and int64 would be taken for its members.
 template <class S> struct Strip {
   const S* x;
   const S* factor;

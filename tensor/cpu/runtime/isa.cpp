@@ -18,8 +18,8 @@ template <class Family> void install_loops(Kernels& k);
 
 namespace {
 
-/// Installs the loops of an instruction set over those of the narrower ones.  Not instantiated for other processors than
-/// x86-64, where they do not exist.
+/// Installs the loops of an instruction set over those of the narrower ones.  Not instantiated for other processors
+/// than x86-64, where they do not exist.
 template <bool X86, class... F> void install(Isa isa, Kernels& k, kernels::List<F...>) {
   (baseline::install_loops<F>(k), ...);
   if constexpr (X86) {

@@ -10,9 +10,9 @@
 #include <minnow/tensor/cpu/products/matmul_operands.h>
 #include <minnow/tensor/internal.h>
 
-// What the rooms ask of a library for dense products and convolutions.  oneDNN answers (onednn/), or loops of our own (own/)
-// in a build without it; CMake takes the files of one of the two (MINNOW_ONEDNN).  Either gives the same bits for any number of
-// threads: work is divided by sizes only.
+// What the rooms ask of a library for dense products and convolutions.  oneDNN answers (onednn/), or loops of our own
+// (own/) in a build without it; CMake takes the files of one of the two (MINNOW_ONEDNN).  Either gives the same bits
+// for any number of threads: work is divided by sizes only.
 
 namespace minnow::cpu::library {
 
@@ -20,8 +20,8 @@ namespace minnow::cpu::library {
 bool has_half(DType dtype);
 /// Whether the machine's products of bfloat16 are much faster than those of float32.
 bool has_tiles();
-/// Whether products of uint8 and int8 are added as 32 bits.  oneDNN adds pairs of them as 16 bits, and cuts them off, on
-/// processors without instructions for it; bytes up to 127 are exact there too.
+/// Whether products of uint8 and int8 are added as 32 bits.  oneDNN adds pairs of them as 16 bits, and cuts them off,
+/// on processors without instructions for it; bytes up to 127 are exact there too.
 bool adds_bytes_exactly();
 /// Whether float32 products of more than 2^30 multiplications are faster here than by gemm.h.
 bool is_faster_for_large();
@@ -29,15 +29,15 @@ bool is_faster_for_large();
 /// out = alpha a b + bias + beta out, with dense rows of `out`; false if it has no kernel for these operands.
 bool multiply(const MatmulParams& params, const MatmulOperands& o, MatmulDTypes dtypes);
 
-// Convolutions of dense channels-last activations and row-major weights, of one dtype.  They return false if there is no
-// kernel.
+// Convolutions of dense channels-last activations and row-major weights, of one dtype.  They return false if there is
+// no kernel.
 
 /// float32 results are activated.
 bool conv_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y,
                   Activation activation);
 bool conv_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x);
-/// `shape`: that of the weights.  grad_w may have fewer input channels, the first ones, and another dtype.  grad_bias may be
-/// undefined.
+/// `shape`: that of the weights.  grad_w may have fewer input channels, the first ones, and another dtype.  grad_bias
+/// may be undefined.
 bool conv_backward_weight(const Conv2dParams& params, const View& grad, const View& x, const Shape& shape,
                           const View& grad_w, const View& grad_bias);
 /// The names of what computes the parts; none if there is no kernel.

@@ -8,8 +8,8 @@
 #include <minnow/tensor/cpu/runtime/scratch.h>
 #include <minnow/tensor/internal.h>
 
-// Simple loops of products, for what neither libraries nor our kernel compute.  Each element is summed in a fixed order, for
-// any number of threads.
+// Simple loops of products, for what neither libraries nor our kernel compute.  Each element is summed in a fixed
+// order, for any number of threads.
 
 namespace minnow::cpu::reference {
 

@@ -24,8 +24,8 @@ inline void* scratch(std::size_t bytes) {
   return block.data.get();
 }
 
-/// A part of scratch() for each thread of a parallel loop, and a part that they share.  They are allocated before the loop,
-/// so that one that has begun does not run out of memory.
+/// A part of scratch() for each thread of a parallel loop, and a part that they share.  They are allocated before the
+/// loop, so that one that has begun does not run out of memory.
 class ThreadScratch {
  public:
   explicit ThreadScratch(std::size_t bytes, std::size_t shared_bytes = 0)

@@ -10,7 +10,8 @@
 namespace minnow::cuda {
 namespace {
 
-/// The upper or lower 32 bits of a number that is ordered as x is: equal elements have equal numbers, and NaN the largest.
+/// The upper or lower 32 bits of a number that is ordered as x is: equal elements have equal numbers, and NaN the
+/// largest.
 template <class T> __device__ __forceinline__ std::uint64_t key_of(T x) {
   constexpr int kBits = 8 * sizeof(T);
   constexpr std::uint64_t kSign = std::uint64_t{1} << (kBits - 1), kAll = ~std::uint64_t{0} >> (64 - kBits);

@@ -61,8 +61,8 @@ struct MatmulOperands {
 /// The plan of a key on a device, from its cache.
 std::shared_ptr<MatmulPlan> plan(const Call& call, const MatmulKey& key, const MatmulOperands& operands);
 
-/// d = alpha op(a) op(b) + beta d (+ bias), on the call's stream.  Returns false if cuBLASLt has no algorithm for it, or
-/// refuses all that it has named.
+/// d = alpha op(a) op(b) + beta d (+ bias), on the call's stream.  Returns false if cuBLASLt has no algorithm for it,
+/// or refuses all that it has named.
 bool run(const Call& call, MatmulPlan& plan, DType dtype, double alpha, double beta, const MatmulOperands& operands);
 
 /// Whether the ReLU of this library gives NaN for NaN, as ours does; its documentation only says max(x, 0).  The first

@@ -17,13 +17,14 @@ template <class S> struct Source {
   std::int64_t outer, channels, inner;
 };
 
-/// What is subtracted from x before it is summed: close to the mean, so that nothing is lost where that is large beside the
-/// deviation.  The first element where the mean is not known.
+/// What is subtracted from x before it is summed: close to the mean, so that nothing is lost where that is large beside
+/// the deviation.  The first element where the mean is not known.
 template <class S, class T> __device__ __forceinline__ T about_of(const Source<S>& a, std::int64_t channel) {
   return a.stats == nullptr ? widen<T>(a.x[channel * a.inner]) : static_cast<T>(a.stats[channel]);
 }
 
-/// Sums of d = x - about and of d^2; with a gradient, of grad and of grad d.  Short sums are in T, their total in double.
+/// Sums of d = x - about and of d^2; with a gradient, of grad and of grad d.  Short sums are in T, their total in
+/// double.
 template <class T> struct RunningSums {
   TwoSums all{0, 0};
   T few = 0, products = 0;

@@ -137,8 +137,8 @@ __global__ void input_gradient(Backward<S> a, S* __restrict__ grad_x, unsigned w
   }
 }
 
-// The gradients of weight and bias are sums over all rows: of a chunk of them by each block of the first kernel, then of
-// the chunks, in order.
+// The gradients of weight and bias are sums over all rows: of a chunk of them by each block of the first kernel, then
+// of the chunks, in order.
 
 constexpr unsigned kColumns = kWarp, kSharing = kThreads / kColumns;  // threads that share a column
 constexpr unsigned kTile = 64;                                        // rows whose numbers a block keeps

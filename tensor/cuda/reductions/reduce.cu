@@ -18,8 +18,8 @@ constexpr std::int64_t kAlign = 16;
 
 std::int64_t round_up(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-/// Splits rows if there are too few blocks, into `most` chunks.  A chunk has at least `least` elements and is a multiple
-/// of kAlign.
+/// Splits rows if there are too few blocks, into `most` chunks.  A chunk has at least `least` elements and is a
+/// multiple of kAlign.
 void split(ReduceLayout& layout, std::int64_t outputs, std::int64_t n, std::int64_t least, std::int64_t most) {
   const std::int64_t blocks = (outputs + layout.per_block - 1) / layout.per_block;
   layout.chunk = std::max<std::int64_t>(n, 1);

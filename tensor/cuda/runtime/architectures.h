@@ -35,8 +35,8 @@ struct Architecture {
     ptx = word.find("-real", at) == std::string::npos;
   }
 
-  /// Binary code runs on the later GPUs of its generation, PTX on all later ones; the variant 'f' within the generation,
-  /// 'a' on that GPU alone.
+  /// Binary code runs on the later GPUs of its generation, PTX on all later ones; the variant 'f' within the
+  /// generation, 'a' on that GPU alone.
   CodeFor code_for(Capability gpu) const {
     const bool same_generation = gpu.major == capability.major && gpu.minor >= capability.minor;
     const bool fits = variant != 'a' || gpu.minor == capability.minor;

@@ -27,10 +27,10 @@ struct Pickle {
   const PickleValue& operator[](std::uint32_t i) const { return values[i]; }
 };
 
-/// Reads what torch.save() makes of dictionaries, lists, tuples, strings, numbers and tensors (protocols 2 to 5).  Nothing
-/// is called: the few functions by which a pickle describes tensors and dictionaries are known by name, all else is
-/// refused by name.  The work and the memory are proportional to the pickle's size; containers may contain themselves.
-/// Throws Refusal (json_reader.h).
+/// Reads what torch.save() makes of dictionaries, lists, tuples, strings, numbers and tensors (protocols 2 to 5).
+/// Nothing is called: the few functions by which a pickle describes tensors and dictionaries are known by name, all
+/// else is refused by name.  The work and the memory are proportional to the pickle's size; containers may contain
+/// themselves. Throws Refusal (json_reader.h).
 Pickle read_pickle(std::string_view bytes);
 
 }  // namespace minnow::io::detail

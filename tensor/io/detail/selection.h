@@ -14,8 +14,8 @@ struct Selected {
   std::string name;
 };
 
-/// What the options choose of a file's names, which are different.  ValueError if nothing has the prefix, or two get the
-/// same name.
+/// What the options choose of a file's names, which are different.  ValueError if nothing has the prefix, or two get
+/// the same name.
 std::vector<Selected> select(const LoadOptions& options, const std::vector<std::string>& names, const std::string& path,
                              SourceLocation where);
 

@@ -104,8 +104,8 @@ using Adam = RuleOptimizer<detail::kernels::AdamRule<false>>;
 /// first, and g is the gradient only.
 using AdamW = RuleOptimizer<detail::kernels::AdamRule<true>>;
 using SparseAdamOptions = detail::kernels::SparseAdamRule::Options;
-/// Adam for the sparse gradients of embeddings, as torch.optim.SparseAdam: rows without a gradient, and their means, stay as they
-/// are in a step, whose number t counts for all rows.
+/// Adam for the sparse gradients of embeddings, as torch.optim.SparseAdam: rows without a gradient, and their means,
+/// stay as they are in a step, whose number t counts for all rows.
 ///   m = beta1 m + (1 - beta1) g,   v = beta2 v + (1 - beta2) g²,   p -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps)
 using SparseAdam = RuleOptimizer<detail::kernels::SparseAdamRule>;
 
