@@ -159,15 +159,21 @@ Gradients matmul_gradients(const Tensor& grad, const Tensor& a, const Tensor& b,
   const Tensor x = row ? a.unsqueeze(0) : a, w = column ? b.unsqueeze(1) : b;
   Tensor g = column ? grad.unsqueeze(-1) : grad;
   if (row) g = g.unsqueeze(-2);
+  // Less work than the general product, but for bfloat16, of which the processor may have products.
+  const auto outer_product = [](const Tensor& l, const Tensor& r) {
+    return l.dtype() == DType::bfloat16 ? matmul(l, r) : mul(l, r);
+  };
   Gradients out(2);
   if (needs[0]) {
-    out[0] = matmul(g, w.mT());
+    out[0] = column ? outer_product(g, w.mT()) : matmul(g, w.mT());
     if (row) out[0] = out[0].squeeze(-2);
   }
   if (needs[1]) {
     // If b is one matrix, the batches of a are rows of one product, which sums over them.
     const bool one_product = w.dim() == 2 && x.dim() > 2;
-    out[1] = one_product ? matmul(x.flatten(0, -2).mT(), g.flatten(0, -2)) : matmul(x.mT(), g);
+    out[1] = one_product ? matmul(x.flatten(0, -2).mT(), g.flatten(0, -2))
+             : row       ? outer_product(x.mT(), g)
+                         : matmul(x.mT(), g);
     if (column) out[1] = out[1].squeeze(-1);
   }
   return out;

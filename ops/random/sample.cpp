@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <minnow/ops/detail/in_place.h>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/sample.h>
@@ -227,20 +228,21 @@ Tensor multinomial(const In& weights, std::int64_t count, bool replacement, Rand
   const NoGradGuard no_grad;
   const Tensor w = weights->detach().to(DType::float64).reshape({-1, m});
   const std::int64_t n = w.size(0);
-  Tensor drawn_indices, valid = ge(amin(w, 1, true), 0);
+  const Tensor positive = ge(amin(w, 1, true), 0);
+  Tensor drawn_indices;
   if (replacement) {
     const Tensor sums = cumsum(w, 1), running = div(sums, sums.narrow(1, m - 1, 1));  // the last is 1, or there is none
-    drawn_indices = searchsorted(running, rand({n, count}, {DType::float64, w.device(), generator}), true);
-    valid = logical_and(valid, eq(running.narrow(1, m - 1, 1), 1));
+    // NaN where the row is not a distribution: it is after all numbers.
+    const Tensor last = where(positive, running.narrow(1, m - 1, 1), std::numeric_limits<double>::quiet_NaN());
+    drawn_indices = searchsorted(running, mul(rand({n, count}, {DType::float64, w.device(), generator}), last), true);
   } else {
     // The smallest of exponential times with these rates, which is in proportion to 1 / weight.
     const Tensor time = empty({n, m}, {DType::float64, w.device()});
     exponential_(time, 1, generator);
     const Ordered first = topk(div(w, time), count, 1);
-    drawn_indices = first.indices;
-    valid = logical_and(logical_and(valid, isfinite(amax(w, 1, true))), all(gt(first.values, 0), 1, true));
+    const Tensor enough = all(gt(first.values, 0), 1, true);
+    drawn_indices = where(logical_and(logical_and(positive, isfinite(amax(w, 1, true))), enough), first.indices, -1);
   }
-  drawn_indices = where(valid, drawn_indices, -1);
   if (drawn_indices.numel()) {
     const Tensor picked = raw::new_result(drawn_indices.shape(), DType::float64, w.device());
     run_checked(
