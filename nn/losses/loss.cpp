@@ -21,9 +21,13 @@ namespace {
 
 using detail::reduced, detail::require_broadcast_shapes, detail::require_same_shape;
 
-/// With the mean taken over `total`.
+/// In which losses and weights are summed: a sum of halves may be beyond float16, where their mean is not.
+DType sum_dtype(const Tensor& x) { return is_half(x.dtype()) ? DType::float32 : x.dtype(); }
+
+/// With the mean taken over `total`, of sum_dtype().
 Tensor reduced(const Tensor& losses, Reduction reduction, const Tensor& total) {
-  return reduction == Reduction::mean ? sum(losses) / total : reduced(losses, reduction);
+  if (reduction != Reduction::mean) return reduced(losses, reduction);
+  return (sum(losses.to(sum_dtype(losses))) / total).to(losses.dtype());
 }
 
 minnow::detail::RowReduction row_reduction(Reduction reduction) {
@@ -93,9 +97,9 @@ TargetLosses nll_of(const Tensor& x, const Tensor& target, const Tensor& weight,
   const Tensor safe = where(ignored, 0, target);
   const Tensor chosen = gather(x, dim, safe.unsqueeze(dim)).squeeze(dim);
   // Selected, not multiplied: an ignored row may hold infinities.
-  if (!weight.defined()) return {where(ignored, 0.0, -chosen), sum(logical_not(ignored)).to(x.dtype())};
+  if (!weight.defined()) return {where(ignored, 0.0, -chosen), sum(logical_not(ignored)).to(sum_dtype(x))};
   const Tensor each = index_select(weight, 0, safe.reshape({-1})).reshape(safe.shape());
-  return {where(ignored, 0.0, -chosen * each), sum(where(ignored, 0.0, each))};
+  return {where(ignored, 0.0, -chosen * each), sum(where(ignored, 0.0, each).to(sum_dtype(x)))};
 }
 
 /// Whether the host sees that no target is ignored: a look at them costs less than the calls that select.

@@ -93,6 +93,15 @@ TEST_P(LossOn, NllWithAndWithoutIgnored) {
   EXPECT_EQ(of(7, Reduction::none).to_vector<float>()[1], 0);
 }
 
+TEST_P(LossOn, MeansOfManyHalves) {
+  const Tensor x = full({70000, 2}, -2, {float16, device()}), weight = ones({2}, {float16, device()});
+  Tensor target = zeros({70000}, {int64, device()});
+  target.index({0}).fill_(-100);
+  EXPECT_EQ(nn::nll_loss(x, target).item<float>(), 2);
+  EXPECT_EQ(nn::nll_loss(x, target, {.weight = weight}).item<float>(), 2);
+  EXPECT_NEAR(nn::cross_entropy(x, target, {.weight = weight}).item<float>(), std::log(2.0f), 1e-3f);
+}
+
 TEST_P(LossOn, Probabilities) {
   const Tensor p = tensor({{0.25, 0.75}, {1., 0.}}).to(device());
   EXPECT_NEAR(nn::cross_entropy(logits(), p).item(), (0.25 * l00 + 0.75 * l01 + l10) / 2, 1e-6);

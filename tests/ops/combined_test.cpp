@@ -1,3 +1,4 @@
+#include <cmath>
 #include <minnow/ops/convolution/conv.h>
 #include <minnow/ops/convolution/pool.h>
 #include <minnow/ops/convolution/resample.h>

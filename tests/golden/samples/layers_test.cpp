@@ -145,7 +145,7 @@ nn::RecurrentOptions recurrent(const X& x) {
 }
 std::int64_t inputs(const X& x) { return integer(x, "input_size"); }
 std::int64_t hidden(const X& x) { return integer(x, "hidden_size"); }
-template <class... T> std::vector<Tensor> listed(std::tuple<T...> y) {
+template <class... T> std::vector<Tensor> tensors_of(std::tuple<T...> y) {
   return std::apply([](auto... part) { return std::vector<Tensor>{part...}; }, y);
 }
 
@@ -281,18 +281,18 @@ const SampleCalls kLayers = {
     {"nn.RNN",
      [](const X& x) {
        const nn::RNN net(inputs(x), hidden(x), recurrent(x), nonlinearity(x, "nonlinearity"));
-       return listed(through(net, x, x.tensor(0), x.tensor(1)));
+       return tensors_of(through(net, x, x.tensor(0), x.tensor(1)));
      }},
     {"nn.GRU",
      [](const X& x) {
-       return listed(through(nn::GRU(inputs(x), hidden(x), recurrent(x)), x, x.tensor(0), x.tensor(1)));
+       return tensors_of(through(nn::GRU(inputs(x), hidden(x), recurrent(x)), x, x.tensor(0), x.tensor(1)));
      }},
     {"nn.LSTM",
      [](const X& x) {
        const SampleValue& state = x.value(1);
        const bool given = state.items.size() == 2;
-       return listed(through(nn::LSTM(inputs(x), hidden(x), recurrent(x)), x, x.tensor(0),
-                             given ? state.items[0].tensor : Tensor(), given ? state.items[1].tensor : Tensor()));
+       return tensors_of(through(nn::LSTM(inputs(x), hidden(x), recurrent(x)), x, x.tensor(0),
+                                 given ? state.items[0].tensor : Tensor(), given ? state.items[1].tensor : Tensor()));
      }},
     {"nn.RNNCell",
      [](const X& x) {
@@ -309,7 +309,7 @@ const SampleCalls kLayers = {
      [](const X& x) {
        const std::vector<SampleValue>& state = x.value(1).items;
        const nn::LSTMCell cell(integer(x, "c0"), integer(x, "c1"), flag(x, "bias", true));
-       return listed(through(cell, x, x.tensor(0), state.at(0).tensor, state.at(1).tensor));
+       return tensors_of(through(cell, x, x.tensor(0), state.at(0).tensor, state.at(1).tensor));
      }},
     {"nn.MultiheadAttention",
      [](const X& x) {
