@@ -204,7 +204,7 @@ Tensor stack(const std::vector<Tensor>& given, int dim, SourceLocation where) {
   for (const Tensor& t : tensors) {
     if (!t.defined())
       throw ValueError(message("tensors[" + std::to_string(&t - tensors.data()) + "] is undefined",
-                               {{"first", tensors[0]}},
+                               {{"first", tensors[0]}, {"other", t}},
                                "it was default-constructed, moved from, or is a gradient that was never computed"));
     if (t.shape() != tensors[0].shape())
       throw ShapeError(message("the shapes differ", {{"first", tensors[0]}, {"other", t}},

@@ -24,7 +24,7 @@ namespace {
 Tensor positive(const Tensor& a) { return add(matmul(a, a.mT()), eye(a.shape()[-1], -1, {a.dtype(), a.device()})); }
 /// Of any matrix, one of full rank, also where its rows are equal, with different singular values.
 Tensor spread(const Tensor& a) {
-  return add(sub(mul(a, a), mul(a, 0.7)), eye(a.shape()[-2], a.shape()[-1], {a.dtype(), a.device()}));
+  return add(sub(mul(a, a), mul(a, 0.7)), eye(a.size(-2), a.size(-1), {a.dtype(), a.device()}));
 }
 
 OpCases linear_algebra() {
