@@ -1,6 +1,5 @@
 #pragma once
 
-#include <concepts>
 #include <minnow/tensor/cpu/isa/roots.h>
 #include <minnow/tensor/kernels/unary.h>
 
@@ -150,7 +149,8 @@ inline const ErfTaylor& erf_taylor() {
   static const ErfTaylor kTable;
   return kTable;
 }
-template <std::same_as<__m512d> V> MINNOW_HD V lanes_of(kernels::Erf, V x) {  // clang converts others to an __m512d
+void lanes_of(kernels::Erf, __m512) = delete;  // or clang converts it to an __m512d
+MINNOW_HD __m512d lanes_of(kernels::Erf, __m512d x) {
   const ErfTaylor& taylor = erf_taylor();
   const __m512d a = _mm512_maskz_min_pd(0xff, _mm512_set1_pd(6.0), _mm512_abs_pd(x));  // x, if it is NaN
   const __m512d shifted =
