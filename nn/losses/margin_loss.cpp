@@ -123,6 +123,8 @@ Tensor multilabel_margin_loss(const In& x_, const In& target_, LossOptions optio
   const Tensor &x = op[0], &target = op[1];
   require_rows(op);
   require_class_numbers(op, x.shape());
+  if (is_half(x.dtype()))  // in which the sum may be beyond float16
+    return multilabel_margin_loss(x.to(DType::float32), target, options).to(x.dtype());
   // [N, C]: whether an element of target is a class, and that class, else the first of the row.
   const Tensor used = cumsum(target == -1, -1) == 0,
                classes = where(used, target, clamp_min(target.narrow(-1, 0, 1), 0));

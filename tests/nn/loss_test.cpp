@@ -95,6 +95,9 @@ TEST_P(LossOn, NllWithAndWithoutIgnored) {
 
 TEST_P(LossOn, MeansOfManyHalves) {
   const Tensor x = full({70000, 2}, -2, {float16, device()}), weight = ones({2}, {float16, device()});
+  const Tensor rows = zeros({256, 100}, {float16, device()}).sub(1), classes = full({256, 100}, -1, {int64, device()});
+  classes.narrow(1, 0, 50).copy_(arange(50, 100).to(device()).unsqueeze(0).expand({256, 50}));
+  EXPECT_EQ(nn::multilabel_margin_loss(rows, classes).item<float>(), 25);
   Tensor target = zeros({70000}, {int64, device()});
   target.index({0}).fill_(-100);
   EXPECT_EQ(nn::nll_loss(x, target).item<float>(), 2);
