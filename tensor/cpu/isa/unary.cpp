@@ -1,4 +1,4 @@
-#include <minnow/tensor/cpu/isa/exp_log.h>
+#include <minnow/tensor/cpu/isa/avx512_math.h>
 #include <minnow/tensor/cpu/isa/power.h>
 #include <minnow/tensor/cpu/isa/roots.h>
 #include <minnow/tensor/cpu/isa/row_vectors.h>
