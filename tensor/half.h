@@ -22,9 +22,12 @@ struct float16_t {
     const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
     const std::uint32_t magnitude = bits & 0x7fffu;
     if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | ((magnitude & 0x3ffu) << 13));
-    // Scaling by 2^112 moves the exponent's bias from 15 to 127 and normalizes subnormals.
-    const float scaled = std::bit_cast<float>(magnitude << 13) * std::bit_cast<float>(0x77800000u);
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | sign);
+    // A subnormal is a whole number of 2^-24, else the exponent's bias moves from 15 to 127.  (Shifted subnormals are
+    // those of float, whose products take 40 ns.)
+    const float small = static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f;
+    const std::uint32_t absolute =
+        magnitude < 0x400u ? std::bit_cast<std::uint32_t>(small) : (magnitude << 13) + 0x38000000u;
+    return std::bit_cast<float>(absolute | sign);
   }
 
  private:

@@ -107,7 +107,8 @@ Tensor cholesky_inverse(const In& l_, bool upper) {
   const Operation op("linalg::cholesky_inverse", l_.where, {kWide, kKept}, {{"l", *l_}});
   const Tensor& l = op[0];
   check(op, true);
-  return cholesky_solve(eye(rows(l), -1, {l.dtype(), l.device()}), l, upper);
+  const Tensor m = solve_triangular(l, eye(rows(l), -1, {l.dtype(), l.device()}), upper);
+  return upper ? matmul(m, m.mT()) : matmul(m.mT(), m);
 }
 
 Tensor logdet(const In& a_) {

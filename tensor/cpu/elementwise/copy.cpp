@@ -4,6 +4,7 @@
 #include <utility>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/elementwise/dense_copy.h>
+#include <minnow/tensor/cpu/elementwise/rows.h>
 #include <minnow/tensor/cpu/elementwise/transpose_square.h>
 #include <minnow/tensor/cpu/elementwise/traverse.h>
 #include <minnow/tensor/cpu/runtime/isa.h>
@@ -176,18 +177,12 @@ struct RowCopy {
   }
 };
 
-/// `count` rows of Bytes to 2 Bytes bytes: two moves of a fixed size, which may overlap.
+/// `count` rows of Bytes to 2 Bytes bytes.
 template <std::size_t Bytes>
 void copy_short(const char* from, std::int64_t from_step, char* to, std::int64_t to_step, std::int64_t bytes,
                 std::int64_t count) {
-  const std::int64_t rest = bytes - static_cast<std::int64_t>(Bytes);
-  for (; count > 0; --count, from += from_step, to += to_step) {
-    char first[Bytes], last[Bytes];
-    std::memcpy(first, from, Bytes);
-    std::memcpy(last, from + rest, Bytes);
-    std::memcpy(to, first, Bytes);
-    std::memcpy(to + rest, last, Bytes);
-  }
+  for (; count > 0; --count, from += from_step, to += to_step)
+    copy_twice<Bytes>(from, to, static_cast<std::size_t>(bytes));
 }
 
 template <class T> void run_rows(const RowCopy& c, const View& source, const View& target) {

@@ -294,7 +294,8 @@ void columns(const void* data, void* result, std::int64_t n, std::int64_t stride
     for (std::int64_t j = 0; j < cols; ++j) to[j] = log ? from[j] - most[j] : e[j];
   }
   T sum[kSoftmaxColumns];
-  for (std::int64_t j = 0; j < cols; ++j) sum[j] = static_cast<T>(log ? math::log(total[j]) : 1.0 / total[j]);
+  const auto log_of = [](double v) { return std::is_same_v<T, float> ? math::host::log_wide(v) : math::log(v); };
+  for (std::int64_t j = 0; j < cols; ++j) sum[j] = static_cast<T>(log ? log_of(total[j]) : 1.0 / total[j]);
   for (std::int64_t r = 0; r < n; ++r) {
     T* to = y + r * stride;
     for (std::int64_t j = 0; j < cols; ++j) to[j] = log ? to[j] - sum[j] : to[j] * sum[j];
