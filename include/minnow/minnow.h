@@ -152,5 +152,6 @@
 
 #include <minnow/training/checkpoint.h>
 #include <minnow/training/interrupt.h>
+#include <minnow/training/metrics.h>
 
 #endif

@@ -63,10 +63,10 @@ TEST_P(GoldenParametrizations, SpectralNorm) {
 }
 
 TEST_P(GoldenParametrizations, TrainsAndIsRemoved) {
-  struct Net : nn::Module {
+  struct NormedNet : nn::Module {
     nn::Linear fc = child("fc", nn::Linear(3, 2));
     nn::LSTM lstm = child("lstm", nn::LSTM(2, 2));
-    Net() {
+    NormedNet() {
       nn::weight_norm(fc);
       nn::weight_norm(lstm, "weight_hh_l0");
     }

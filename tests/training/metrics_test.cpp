@@ -1,0 +1,152 @@
+#include <minnow/training/metrics.h>
+
+#include <cmath>
+#include <limits>
+#include <minnow/nn/losses/loss.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/random/sample.h>
+#include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/random.h>
+
+#include "devices.h"
+
+namespace minnow::test {
+namespace {
+
+using namespace minnow::metrics;
+
+class Metrics : public ::testing::TestWithParam<Device> {
+ protected:
+  Device device = GetParam();
+};
+INSTANTIATE_TEST_SUITE_P(Devices, Metrics, all_devices(), device_test_name);
+
+TEST_P(Metrics, OfNothingAreNaN) {
+  EXPECT_TRUE(std::isnan(Mean().value()));
+  EXPECT_TRUE(std::isnan(Accuracy().value()));
+  EXPECT_TRUE(std::isnan(Perplexity().value()));
+  EXPECT_TRUE(std::isnan(Regression().r2()));
+  EXPECT_TRUE(std::isnan(Regression().mean_squared_error()));
+  EXPECT_TRUE(std::isnan(BinaryScores().roc_auc()));
+  EXPECT_TRUE(std::isnan(BinaryScores().average_precision()));
+  EXPECT_TRUE(std::isnan(ConfusionMatrix(3).accuracy()));
+  EXPECT_EQ(ConfusionMatrix(2).precision().to_vector<double>(), (std::vector<double>{0, 0}));
+  // Batches without samples, e.g. all of them ignored.
+  Accuracy accuracy({.ignore_index = -1});
+  accuracy.update(zeros({2, 3}, device), tensor({-1, -1}, {DType::int64, device}));
+  EXPECT_TRUE(std::isnan(accuracy.value()));
+  Regression regression;
+  regression.update(zeros({0, 2}, device), zeros({0, 2}, device));
+  EXPECT_TRUE(std::isnan(regression.mean_absolute_error()));
+}
+
+TEST_P(Metrics, OfOneClass) {
+  BinaryScores scores;
+  scores.update(tensor({0.1, 0.9}, device), ones({2}, device));
+  EXPECT_TRUE(std::isnan(scores.roc_auc()));
+  EXPECT_EQ(scores.average_precision(), 1);
+  scores.reset();
+  scores.update(tensor({0.1, 0.9}, device), zeros({2}, {DType::bool_, device}));
+  EXPECT_TRUE(std::isnan(scores.roc_auc()));
+  EXPECT_EQ(scores.average_precision(), 0);
+}
+
+TEST_P(Metrics, RefuseScoresWithoutAnOrder) {
+  BinaryScores scores;
+  scores.update(tensor({0.1, std::numeric_limits<double>::quiet_NaN()}, device), zeros({2}, device));
+  EXPECT_THROW((void)scores.roc_auc(), ValueError);
+  scores.reset();
+  scores.update(tensor({0.1, 0.2}, device), tensor({0, 2}, {DType::int64, device}));
+  EXPECT_THROW((void)scores.average_precision(), ValueError);
+}
+
+TEST_P(Metrics, OfPixelsLeaveOutTheIgnoredOnes) {
+  // [1, 3, 2, 2]: the classes 0 1 / 2 1
+  const Tensor scores = tensor({5, 1, 0, 0, 0, 2, 1, 9, 1, 0, 3, 8}, {DType::float32, device}).reshape({1, 3, 2, 2});
+  const Tensor target = tensor({0, 2, 255, 1}, {DType::int64, device}).reshape({1, 2, 2});
+  ConfusionMatrix matrix(3, {.ignore_index = 255});
+  matrix.update(scores, target);
+  EXPECT_EQ(matrix.counts().to_vector<int>(), (std::vector<int>{1, 0, 0, 0, 1, 0, 0, 1, 0}));
+  EXPECT_EQ(matrix.iou().to_vector<double>(), (std::vector<double>{1, 0.5, 0}));
+  Accuracy accuracy({.ignore_index = 255});
+  accuracy.update(scores, target);
+  EXPECT_DOUBLE_EQ(accuracy.value(), 2.0 / 3);
+  accuracy.update(target, target);  // class numbers
+  EXPECT_DOUBLE_EQ(accuracy.value(), 5.0 / 6);
+}
+
+TEST_P(Metrics, NameClassesOutOfRange) {
+  for (const int stray : {3, -1}) {
+    ConfusionMatrix matrix(3);
+    const Tensor good = tensor({0, 1}, {DType::int64, device}), bad = tensor({0, stray}, {DType::int64, device});
+    for (const bool as_target : {false, true}) {
+      const auto count = [&] {
+        matrix.update(as_target ? good : bad, as_target ? bad : good);
+        (void)matrix.counts();
+      };
+      EXPECT_THROW(count(), IndexError) << stray;
+    }
+  }
+}
+
+TEST_P(Metrics, RefuseWhatDoesNotFit) {
+  const Tensor scores = zeros({4, 3}, device), target = zeros({4}, {DType::int64, device});
+  EXPECT_THROW(Accuracy({.top_k = 0}), ValueError);
+  EXPECT_THROW(Accuracy({.top_k = 4}).update(scores, target), ValueError);
+  EXPECT_THROW(Accuracy().update(scores, target.narrow(0, 0, 3)), ShapeError);
+  EXPECT_THROW(Accuracy().update(zeros({4, 0}, device), target), ShapeError);
+  EXPECT_THROW(Accuracy().update(scores, target.to(DType::float32)), DTypeError);
+  EXPECT_THROW(Accuracy().update(target.to(DType::int32), target), DTypeError);
+  EXPECT_THROW(ConfusionMatrix(0), ValueError);
+  EXPECT_THROW(BinaryScores().update(scores, target), ShapeError);
+  EXPECT_THROW(BinaryScores().update(target, target), DTypeError);
+  EXPECT_THROW(Regression().update(scores, zeros({3, 4}, device)), ShapeError);
+  EXPECT_THROW(Regression().update(target, target), DTypeError);
+}
+
+TEST_P(Metrics, MeanIsOfAllElementsByTheirWeight) {
+  Mean loss;
+  loss.update(tensor(2.0, device), 30);
+  loss.update(tensor({5, 7}, {DType::bfloat16, device}));
+  EXPECT_DOUBLE_EQ(loss.value(), (60 + 12) / 32.0);
+  Mean many;  // in float64
+  for (int i = 0; i < 3; ++i) many.update(full({1 << 13}, 16'777'217.0 / 3, {DType::float64, device}));
+  EXPECT_NEAR(many.value(), 16'777'217.0 / 3, 1e-6);
+}
+
+TEST_P(Metrics, CopiesGoOnAloneAndResetForgets) {
+  Mean a;
+  a.update(tensor(1.0, device));
+  Mean b = a;
+  b.update(tensor(3.0, device));
+  EXPECT_EQ(a.value(), 1);
+  EXPECT_EQ(b.value(), 2);
+  b.reset();
+  b.update(tensor(7.0, device));
+  EXPECT_EQ(b.value(), 7);
+}
+
+TEST_P(Metrics, PerplexityIsOfTheTargetsThatCount) {
+  manual_seed(1);
+  const Tensor logits = randn({2, 5, 3}, device),
+               target = tensor({0, 4, -100, 2, 2, 1}, {DType::int64, device}).reshape({2, 3});
+  Perplexity perplexity;
+  perplexity.update(logits.narrow(0, 0, 1), target.narrow(0, 0, 1));
+  perplexity.update(logits.narrow(0, 1, 1), target.narrow(0, 1, 1));
+  EXPECT_NEAR(perplexity.value(), std::exp(nn::cross_entropy(logits, target).item<double>()), 1e-5);
+}
+
+TEST_P(Metrics, RecordNothing) {
+  const Tensor scores = zeros({4, 3}, device).requires_grad_();
+  Accuracy accuracy;
+  accuracy.update(scores, zeros({4}, {DType::int64, device}));
+  EXPECT_FALSE(accuracy.state().requires_grad());
+  Mean mean_of;
+  mean_of.update(sum(scores));
+  EXPECT_FALSE(mean_of.state().requires_grad());
+}
+
+}  // namespace
+}  // namespace minnow::test

@@ -1,0 +1,286 @@
+#include <minnow/training/metrics.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/nn/losses/loss.h>
+#include <minnow/ops/detail/operation.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/indexing/scatter.h>
+#include <minnow/ops/indexing/sort.h>
+#include <minnow/ops/reductions/reduce.h>
+#include <minnow/ops/shape/rearrange.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+
+namespace minnow::metrics {
+namespace {
+
+using detail::BoundOperands, detail::message, detail::Operation;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Tensor wide(const Tensor& x) { return x.detach().to(DType::float64); }
+
+/// One number for each target: class numbers as they are, of scores the class of the largest.
+Tensor classes_of(const BoundOperands<2>& op, std::int64_t top_k = 1) {
+  const Tensor &scores = op[0], &target = op[1];
+  if (target.dtype() != DType::int64)
+    throw DTypeError(message("the target must be class numbers, int64", op, "convert them: .to(int64)"));
+  if (scores.dtype() == DType::int64 && top_k == 1) {
+    if (scores.shape() == target.shape()) return scores;
+    throw ShapeError(message("the shapes differ", op, "predicted class numbers have the target's shape"));
+  }
+  if (!scores.is_floating_point())
+    throw DTypeError(message("the scores must be floating-point, or class numbers in int64", op));
+  Shape rest;
+  for (int d = 0; d < scores.dim(); ++d)
+    if (d != 1) rest.push_back(scores.size(d));
+  if (scores.dim() < 2 || !(rest == target.shape()) || scores.size(1) == 0)
+    throw ShapeError(message("the shapes do not match", op, "scores: [N, C, ...]  target: [N, ...]"));
+  return top_k == 1 ? argmax(scores.detach(), 1) : Tensor();
+}
+
+/// a / b, 0 where b is.
+Tensor quotient(const Tensor& a, const Tensor& b) {
+  const Tensor none = b == 0;
+  return where(none, 0.0, a / where(none, 1.0, b));
+}
+
+/// What a confusion matrix says of classes: how many samples were right, were taken for it, and are of it.
+struct Parts {
+  Tensor hits, found, wanted;
+};
+Parts parts_of(const Tensor& counts) {
+  const Tensor all = counts.to(DType::float64);
+  return {diagonal(all), sum(all, 0), sum(all, 1)};
+}
+Tensor precision_of(const Parts& p) { return quotient(p.hits, p.found); }
+Tensor recall_of(const Parts& p) { return quotient(p.hits, p.wanted); }
+Tensor f1_of(const Parts& p) { return quotient(p.hits * 2, p.found + p.wanted); }
+Tensor iou_of(const Parts& p) { return quotient(p.hits, p.found + p.wanted - p.hits); }
+
+double averaged(const Parts& p, Average average, Tensor (*of)(const Parts&)) {
+  if (average == Average::micro) return of({sum(p.hits), sum(p.found), sum(p.wanted)}).item<double>();
+  const Tensor values = of(p);
+  if (average == Average::macro) return mean(values).item<double>();
+  return quotient(sum(values * p.wanted), sum(p.wanted)).item<double>();
+}
+
+struct Sample {
+  double score;
+  bool positive;
+};
+/// The scores from the highest on.
+std::vector<Sample> sorted_samples(const Tensor& state) {
+  if (!state.defined()) return {};
+  const std::vector<double> numbers = state.to_vector<double>();
+  std::vector<Sample> samples(numbers.size() / 2);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const double score = numbers[2 * i], target = numbers[2 * i + 1];
+    if (std::isnan(score)) throw ValueError(fmt::format("BinaryScores: score {} is NaN\nlook where it comes from", i));
+    if (target != 0 && target != 1)
+      throw ValueError(fmt::format("BinaryScores: target {} is {}\ntargets are 0 or 1", i, target));
+    samples[i] = {score, target == 1};
+  }
+  std::sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) { return a.score > b.score; });
+  return samples;
+}
+/// f(samples of class 1, of class 0) for each score, from the highest on.
+template <class F> void for_each_score(const std::vector<Sample>& samples, const F& f) {
+  for (std::size_t i = 0; i < samples.size();) {
+    const double score = samples[i].score;
+    double positive = 0, negative = 0;
+    for (; i < samples.size() && samples[i].score == score; ++i) ++(samples[i].positive ? positive : negative);
+    f(positive, negative);
+  }
+}
+
+}  // namespace
+
+void Metric::merge(const Tensor& state) {
+  const NoGradGuard no_grad;
+  if (state.defined()) state_ = state_.defined() ? state_ + state.to(state_.device()) : state;
+}
+
+void Mean::update(const In& values, double weight) {
+  const NoGradGuard no_grad;
+  const Operation op("metrics::Mean", values.where, {{"values", *values}});
+  const Tensor v = wide(op[0]);
+  merge(stack({sum(v) * weight, full({}, weight * static_cast<double>(v.numel()), {DType::float64, v.device()})}));
+}
+double Mean::value() const {
+  if (!state_.defined()) return kNan;
+  const std::vector<double> sums = state_.to_vector<double>();
+  return sums[0] / sums[1];
+}
+
+Accuracy::Accuracy(const AccuracyOptions& options) : options_(options) {
+  if (options.top_k < 1)
+    throw ValueError(fmt::format("metrics::Accuracy: top_k must be at least 1, got {}\n1 is usual", options.top_k));
+}
+void Accuracy::update(const In& scores, const In& target) {
+  const NoGradGuard no_grad;
+  const Operation op("metrics::Accuracy", scores.where, {{"scores", *scores}, {"target", *target}});
+  const Tensor found = classes_of(op, options_.top_k), &wanted = op[1];
+  if (!found.defined() && op[0].size(1) < options_.top_k)
+    throw ValueError(message(fmt::format("there are fewer than {} classes", options_.top_k), op, "lower top_k"));
+  Tensor hits = found.defined() ? found == wanted
+                                : any(topk(op[0].detach(), options_.top_k, 1).indices == wanted.unsqueeze(1), {1});
+  if (!options_.ignore_index) {
+    const Tensor count = full({}, wanted.numel(), {DType::int64, wanted.device()});
+    return merge(stack({sum(hits), count}));
+  }
+  const Tensor counts = wanted != *options_.ignore_index;
+  merge(stack({sum(logical_and(hits, counts)), sum(counts)}));
+}
+double Accuracy::value() const {
+  if (!state_.defined()) return kNan;
+  const std::vector<double> sums = state_.to_vector<double>();
+  return sums[0] / sums[1];
+}
+
+ConfusionMatrix::ConfusionMatrix(std::int64_t classes, const ConfusionMatrixOptions& options)
+    : classes_(classes), options_(options) {
+  if (classes < 1 || classes > 1'000'000)
+    throw ValueError(fmt::format("metrics::ConfusionMatrix: classes must be from 1 to 1,000,000, got {}", classes));
+}
+void ConfusionMatrix::update(const In& scores, const In& target) {
+  const NoGradGuard no_grad;
+  const Operation op("metrics::ConfusionMatrix", scores.where, {{"scores", *scores}, {"target", *target}});
+  const Tensor found = classes_of(op), &wanted = op[1];
+  const auto outside = [&](const Tensor& classes) { return logical_or(classes < 0, classes >= classes_); };
+  Tensor strays = logical_or(outside(found), outside(wanted));
+  const Tensor one = ones({}, {DType::int64, wanted.device()});
+  Tensor weights = one.expand(wanted.shape());
+  if (options_.ignore_index) {
+    const Tensor counts = wanted != *options_.ignore_index;
+    strays = logical_and(strays, counts), weights = counts.to(DType::int64);
+  }
+  if (wanted.device().is_cpu() && any(strays).item<bool>())
+    throw IndexError(
+        message("a class number is out of range", op,
+                fmt::format("{} classes go from 0 to {}; ignore_index can leave one out", classes_, classes_ - 1)));
+  // On other devices they are counted in a cell behind the others, without a wait; ignored ones add 0 somewhere.
+  const std::int64_t cells = classes_ * classes_;
+  const Tensor cell = clamp(where(strays, cells, wanted * classes_ + found), 0, static_cast<double>(cells));
+  merge(zeros({cells + 1}, {DType::int64, wanted.device()}).index_add_(0, cell.reshape({-1}), weights.reshape({-1})));
+}
+Tensor ConfusionMatrix::counts() const {
+  if (!state_.defined()) return zeros({classes_, classes_}, DType::int64);
+  const Tensor all = state_.cpu();
+  const std::int64_t cells = classes_ * classes_, strays = all.narrow(0, cells, 1).item<std::int64_t>();
+  if (strays != 0)
+    throw IndexError(
+        fmt::format("metrics::ConfusionMatrix: {} class numbers were out of range\n{} classes go from 0 to {}", strays,
+                    classes_, classes_ - 1));
+  return all.narrow(0, 0, cells).reshape({classes_, classes_}).to(DType::int64).clone();
+}
+
+double ConfusionMatrix::accuracy() const {
+  const Parts p = parts_of(counts());
+  return sum(p.hits).item<double>() / sum(p.wanted).item<double>();
+}
+Tensor ConfusionMatrix::precision() const { return precision_of(parts_of(counts())); }
+Tensor ConfusionMatrix::recall() const { return recall_of(parts_of(counts())); }
+Tensor ConfusionMatrix::f1() const { return f1_of(parts_of(counts())); }
+Tensor ConfusionMatrix::iou() const { return iou_of(parts_of(counts())); }
+double ConfusionMatrix::precision(Average a) const { return averaged(parts_of(counts()), a, precision_of); }
+double ConfusionMatrix::recall(Average a) const { return averaged(parts_of(counts()), a, recall_of); }
+double ConfusionMatrix::f1(Average a) const { return averaged(parts_of(counts()), a, f1_of); }
+double ConfusionMatrix::iou(Average a) const { return averaged(parts_of(counts()), a, iou_of); }
+
+void BinaryScores::update(const In& scores, const In& target) {
+  const NoGradGuard no_grad;
+  const Operation op("metrics::BinaryScores", scores.where, {{"scores", *scores}, {"target", *target}});
+  if (!op[0].is_floating_point()) throw DTypeError(message("the scores must be floating-point", op));
+  if (!(op[0].shape() == op[1].shape()))
+    throw ShapeError(message("the shapes differ", op, "a score and a target for each sample"));
+  merge(stack({wide(op[0]).reshape({-1}), wide(op[1]).reshape({-1})}, 1).reshape({-1}));
+}
+void BinaryScores::merge(const Tensor& state) {
+  if (state.defined() && state.numel() != 0) parts_.push_back(state);
+}
+Tensor BinaryScores::state() const { return parts_.empty() ? Tensor() : cat(parts_); }
+double BinaryScores::roc_auc() const {
+  double positives = 0, negatives = 0, below = 0;  // pairs whose sample of class 1 has the higher score
+  for_each_score(sorted_samples(state()), [&](double positive, double negative) {
+    below += negative * (positives + positive / 2);
+    positives += positive, negatives += negative;
+  });
+  return below / (positives * negatives);
+}
+double BinaryScores::average_precision() const {
+  const std::vector<Sample> samples = sorted_samples(state());
+  if (samples.empty()) return kNan;
+  double hits = 0, taken = 0, area = 0;
+  for_each_score(samples, [&](double positive, double negative) {
+    hits += positive, taken += positive + negative;
+    area += positive * (hits / taken);
+  });
+  return hits > 0 ? area / hits : 0;
+}
+
+namespace {
+
+// The state of Regression: how many, the mean of the targets, Σ (target - mean)², Σ error², Σ |error|.
+constexpr int kCount = 0, kMean = 1, kSquares = 2, kErrors = 3, kSizes = 4;
+Tensor part(const Tensor& state, int i) { return state.select(0, i); }
+double number(const Tensor& state, int i) { return part(state, i).item<double>(); }
+
+}  // namespace
+
+void Regression::update(const In& predicted, const In& target) {
+  const NoGradGuard no_grad;
+  const Operation op("metrics::Regression", predicted.where, {{"predicted", *predicted}, {"target", *target}});
+  if (!op[0].is_floating_point() || !op[1].is_floating_point())
+    throw DTypeError(message("needs floating-point operands", op, "convert them: .to(float32)"));
+  if (!(op[0].shape() == op[1].shape())) throw ShapeError(message("the shapes differ", op, "reshape one of them"));
+  if (op[0].numel() == 0) return;
+  const Tensor wanted = wide(op[1]), error = wide(op[0]) - wanted, center = mean(wanted);
+  const Tensor count = full({}, error.numel(), {DType::float64, error.device()});
+  merge(stack({count, center, sum(square(wanted - center)), sum(square(error)), sum(abs(error))}));
+}
+void Regression::merge(const Tensor& state) {
+  const NoGradGuard no_grad;
+  if (!state.defined() || !state_.defined()) return Metric::merge(state);
+  const Tensor other = state.to(state_.device()), sums = state_ + other;
+  const Tensor apart = part(other, kMean) - part(state_, kMean), share = part(other, kCount) / part(sums, kCount);
+  const Tensor squares = part(sums, kSquares) + square(apart) * part(state_, kCount) * share;
+  state_ = stack(
+      {part(sums, kCount), part(state_, kMean) + apart * share, squares, part(sums, kErrors), part(sums, kSizes)});
+}
+double Regression::mean_squared_error() const {
+  return state_.defined() ? number(state_, kErrors) / number(state_, kCount) : kNan;
+}
+double Regression::mean_absolute_error() const {
+  return state_.defined() ? number(state_, kSizes) / number(state_, kCount) : kNan;
+}
+double Regression::r2() const {
+  if (!state_.defined() || number(state_, kCount) < 2) return kNan;
+  const double squares = number(state_, kSquares), errors = number(state_, kErrors);
+  if (squares == 0) return errors == 0 ? 1 : 0;
+  return 1 - errors / squares;
+}
+
+void Perplexity::update(const In& logits, const In& target) {
+  const NoGradGuard no_grad;
+  const Operation op("metrics::Perplexity", logits.where, {{"logits", *logits}, {"target", *target}});
+  const Tensor losses = nn::cross_entropy(op[0].detach(), op[1],
+                                          {.ignore_index = options_.ignore_index, .reduction = nn::Reduction::none});
+  merge(stack({sum(wide(losses)), sum(op[1] != options_.ignore_index).to(DType::float64)}));
+}
+double Perplexity::value() const {
+  if (!state_.defined()) return kNan;
+  const std::vector<double> sums = state_.to_vector<double>();
+  return std::exp(sums[0] / sums[1]);
+}
+
+}  // namespace minnow::metrics
