@@ -4,6 +4,7 @@
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/runtime/library.h>
 #include <minnow/tensor/cpu/runtime/parallel.h>
+#include <minnow/tensor/runtime/copies.h>
 
 namespace minnow {
 namespace cpu {
@@ -53,7 +54,10 @@ void CpuBackend::transfer(const View& from, const View& to, bool) {
 }  // namespace cpu
 
 Backend* detail::cpu_backend() {
-  static auto* backend = new cpu::CpuBackend();  // never destroyed: global tensors may be destroyed last
+  static auto* backend = [] {  // never destroyed: global tensors may be destroyed last
+    warn_of_copies();
+    return new cpu::CpuBackend();
+  }();
   return backend;
 }
 
