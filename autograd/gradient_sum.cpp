@@ -1,5 +1,6 @@
 #include <minnow/autograd/gradient_sum.h>
 
+#include <atomic>
 #include <utility>
 #include <minnow/autograd/gradient_watch.h>
 #include <minnow/ops/elementwise/arithmetic.h>
@@ -18,7 +19,9 @@ namespace {
 constexpr int kAdd = raw::kBinary<kernels::Add>;
 
 bool may_write(const Tensor& grad) {
-  return grad.is_unique() && grad.storage()->allocator() && is_dense(grad.shape(), grad.strides());
+  if (!grad.is_unique() || !grad.storage()->allocator() || !is_dense(grad.shape(), grad.strides())) return false;
+  std::atomic_thread_fence(std::memory_order_acquire);  // synchronizes with the release of the last other owner
+  return true;
 }
 
 /// A later gradient must have the first one's shape, dtype and device.

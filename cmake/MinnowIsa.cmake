@@ -23,6 +23,11 @@ endforeach()
 if(minnow_isa_x86)  # few processors still run the baseline
   set(minnow_isa_flags_baseline ${minnow_isa_small})
 endif()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ would load all rows of a tile first, and keep three of its 24 sums in memory for that.
+  set_source_files_properties("${minnow_SOURCE_DIR}/tensor/cpu/isa/gemm.cpp" "${minnow_SOURCE_DIR}/tensor/cpu/isa/own/conv.cpp"
+                              PROPERTIES COMPILE_OPTIONS -fno-schedule-insns)
+endif()
 file(GLOB minnow_isa_sources CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/tensor/cpu/isa/*.cpp")
 file(GLOB minnow_isa_own_sources CONFIGURE_DEPENDS "${minnow_SOURCE_DIR}/tensor/cpu/isa/own/*.cpp")
 # Products and sums may be joined, but not between a sanitizer's checks: clang would join some of them, and the bits would

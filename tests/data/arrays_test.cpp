@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <fstream>
+#include <unistd.h>
 #include <minnow/data/file_dataset.h>
 #include <minnow/data/loader.h>
 #include <minnow/tensor/create.h>
@@ -188,7 +189,7 @@ std::int64_t resident() {
   std::ifstream in("/proc/self/statm");
   std::int64_t all = 0, pages = 0;
   in >> all >> pages;
-  return pages * 4096;
+  return pages * sysconf(_SC_PAGESIZE);
 }
 
 TEST_F(Arrays, FilesLargerThanMemoryAreReadByRows) {

@@ -71,6 +71,12 @@ with tempfile.TemporaryDirectory() as folder:
         expect("fetching" not in result.stdout, f"{command} fetches nothing before", result)
     expect(not os.path.exists(log) and not os.path.exists(os.path.join(copy, "build")), "nothing was built", result)
 
+    result = run("cross", "arm64", "quick")
+    expect(result.returncode == 1 and " g++-aarch64-linux-gnu" in result.stdout and " zlib1g-dev:arm64" in result.stdout,
+           "a compiler for another system, and its libraries", result)
+    result = run("cross", "vax")
+    expect(result.returncode == 1 and "./run cross arm64" in result.stdout, "a system that is not known", result)
+
     if os.geteuid() == 0:
         result = run("quickstart", as_nobody=False)
         expect(result.returncode == 1 and "could not install: " in result.stdout, "an installation that fails", result)

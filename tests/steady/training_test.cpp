@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <minnow/autograd/node.h>
 #include <minnow/nn/layers/activation.h>
 #include <minnow/nn/layers/basic.h>
@@ -60,7 +61,7 @@ void train(nn::Module& model, optim::Optimizer& optimizer, const Tensor& x, cons
 std::int64_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   std::int64_t total = 0, resident = 0;
-  return file >> total >> resident ? resident * 4096 : 0;
+  return file >> total >> resident ? resident * sysconf(_SC_PAGESIZE) : 0;
 }
 
 struct Use {

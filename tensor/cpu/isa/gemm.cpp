@@ -7,7 +7,7 @@ template <class T> struct VectorOf { typedef T type __attribute__((vector_size(k
 
 // A tile's sums stay in registers: 6 x 4 of 32, or 6 x 2 of 16.
 constexpr int kRows = 6;
-constexpr int kVectors = kVectorBytes == 64 ? 4 : 2;
+constexpr int kVectors = kRegisters == 32 ? 4 : 2;
 
 /// The loops for elements of type T.
 template <class T> struct Gemm {

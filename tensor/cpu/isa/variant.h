@@ -36,17 +36,23 @@
 namespace minnow::cpu {
 
 // kWhole: with the loops of all types.  kHalves: with loops over halves as they are, which convert vectors of them.
+// kRegisters: of vectors, which tiles of products fill.
 namespace baseline {
+#ifdef __aarch64__  // NEON, which every such processor has, converts halves too
+inline constexpr bool kWhole = true, kHalves = true;
+inline constexpr int kVectorBytes = 16, kRegisters = 32;
+#else
 inline constexpr bool kWhole = true, kHalves = false;
-inline constexpr int kVectorBytes = 16;
+inline constexpr int kVectorBytes = 16, kRegisters = 16;
+#endif
 }  // namespace baseline
 namespace avx2 {
 inline constexpr bool kWhole = true, kHalves = true;
-inline constexpr int kVectorBytes = 32;
+inline constexpr int kVectorBytes = 32, kRegisters = 16;
 }  // namespace avx2
 namespace avx512 {
 inline constexpr bool kWhole = false, kHalves = true;
-inline constexpr int kVectorBytes = 64;
+inline constexpr int kVectorBytes = 64, kRegisters = 32;
 }  // namespace avx512
 
 namespace MINNOW_ISA {

@@ -4,8 +4,10 @@
 #include <minnow/tensor/cpu/elementwise/transpose_square.h>
 #include <minnow/tensor/cpu/isa/variant.h>
 
-#ifdef __F16C__
+#if defined(__F16C__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 // Vectors of float32 with the width of the instruction set, for loops that the compiler does not vectorize.
@@ -67,6 +69,8 @@ MINNOW_HD Vector load(const Half* from) {
   return reinterpret_cast<Vector>(_mm512_maskz_cvtph_ps(0xffff, reinterpret_cast<__m256i>(v)));
 #elif defined(__F16C__)
   return reinterpret_cast<Vector>(_mm256_cvtph_ps(reinterpret_cast<__m128i>(v)));
+#elif defined(__aarch64__)
+  return reinterpret_cast<Vector>(vcvt_f32_f16(reinterpret_cast<float16x4_t>(v)));
 #else
   // Scaling by 2^112 moves the exponent's bias from 15 to 127 and normalizes subnormals.
   const Bits bits = widened(v), magnitude = bits & 0x7fffU;
@@ -82,9 +86,13 @@ MINNOW_HD void store(Vector v, Half* to) {
   const __m256i h = _mm512_maskz_cvtps_ph(0xffff, x, _MM_FROUND_TO_NEAREST_INT);
   const __m256i quiet = _mm256_or_si256(_mm256_and_si256(h, _mm256_set1_epi16(-0x8000)), _mm256_set1_epi16(0x7e00));
   const __m256i half = _mm256_mask_blend_epi16(_mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), h, quiet);
-#elif defined(__F16C__)
-  typedef std::int16_t Lanes __attribute__((vector_size(16)));
+#elif defined(__F16C__) || defined(__aarch64__)
+  typedef std::int16_t Lanes __attribute__((vector_size(kVectorBytes / 2)));
+#ifdef __F16C__
   const Lanes h = reinterpret_cast<Lanes>(_mm256_cvtps_ph(reinterpret_cast<__m256>(v), _MM_FROUND_TO_NEAREST_INT));
+#else
+  const Lanes h = reinterpret_cast<Lanes>(vcvt_f16_f32(reinterpret_cast<float32x4_t>(v)));
+#endif
   const Lanes quiet = (h & std::int16_t{-0x8000}) | std::int16_t{0x7e00};
   const Lanes half = (h & std::int16_t{0x7fff}) > std::int16_t{0x7c00} ? quiet : h;
 #else

@@ -18,30 +18,27 @@ template <class Family> void install_loops(Kernels& k);
 
 namespace {
 
-/// Installs the loops of an instruction set over those of the narrower ones.  Not instantiated for other processors
-/// than x86-64, where they do not exist.
-template <bool X86, class... F> void install(Isa isa, Kernels& k, kernels::List<F...>) {
+/// Installs the loops of an instruction set over those of the narrower ones.
+template <class... F> void install([[maybe_unused]] Isa isa, Kernels& k, kernels::List<F...>) {
   (baseline::install_loops<F>(k), ...);
-  if constexpr (X86) {
-    if (isa != Isa::kBaseline) (avx2::install_loops<F>(k), ...);
-    if (isa == Isa::kAvx512) (avx512::install_loops<F>(k), ...);
-  }
+#if MINNOW_ISA_X86
+  if (isa != Isa::kBaseline) (avx2::install_loops<F>(k), ...);
+  if (isa == Isa::kAvx512) (avx512::install_loops<F>(k), ...);
+#endif
 }
 
-template <bool X86> bool supported(Isa isa) {
-  if constexpr (X86) {
-    // __builtin_cpu_supports also checks that the operating system saves the registers.
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (isa == Isa::kAvx2) return avx2;
-    if (isa == Isa::kAvx512) {
-      return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    }
+bool supported(Isa isa) {
+#if MINNOW_ISA_X86
+  // __builtin_cpu_supports also checks that the operating system saves the registers.
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (isa == Isa::kAvx2) return avx2;
+  if (isa == Isa::kAvx512) {
+    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   }
+#endif
   return isa == Isa::kBaseline;
 }
-
-constexpr bool kX86 = MINNOW_ISA_X86 != 0;
 
 struct Tables {
   Kernels of[kIsas] = {};
@@ -50,7 +47,7 @@ struct Tables {
   Tables() {
     for (int i = 0; i < kIsas; ++i) {
       const Isa isa = static_cast<Isa>(i);
-      if (supported<kX86>(isa)) install<kX86>(isa, of[i], LoopFamilies{});
+      if (supported(isa)) install(isa, of[i], LoopFamilies{});
     }
   }
 };
@@ -71,7 +68,7 @@ const Kernels& choose() {
 
 }  // namespace
 
-bool isa_supported(Isa isa) { return supported<kX86>(isa); }
+bool isa_supported(Isa isa) { return supported(isa); }
 
 const Kernels& loops() {
   const Kernels* k = current.load(std::memory_order_acquire);

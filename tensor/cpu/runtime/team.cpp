@@ -47,7 +47,7 @@ class Team {
   Team() : forks_(forks().load(std::memory_order_relaxed)), shares_(1) {}
   ~Team() {
     for (auto& helper : helpers_) {
-      helper->go.store(kEnd, std::memory_order_release);
+      helper->go.store(kEnd);  // not a mere release: notify_one() then reads whether it sleeps, and it is joined below
       helper->go.notify_one();
     }
     for (auto& helper : helpers_) helper->thread.join();

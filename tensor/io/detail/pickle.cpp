@@ -230,7 +230,7 @@ class Reader {
       push(args[0]);
     } else if (function == "torch.device" && !args.empty()) {
       std::string text = word(args[0], "the type of a device");
-      if (args.size() > 1) text += ":" + std::to_string(of(args[1], Kind::integer, "the index of a device").number);
+      if (args.size() > 1) (text += ':') += std::to_string(of(args[1], Kind::integer, "the index of a device").number);
       push(add({Kind::string, 0, 0, std::move(text)}));
     } else if (function.starts_with("torch._utils._rebuild_parameter") && args.size() >= 3) {
       of(args[0], Kind::tensor, "the tensor of a parameter");

@@ -8,7 +8,7 @@ namespace minnow::cpu::MINNOW_ISA {
 namespace {
 
 // A tile's sums stay in registers: 6 x 4 of 32, or 6 x 2 of 16.
-constexpr int kRows = kConvRows, kVectors = kVectorBytes == 64 ? 4 : 2, kCols = kVectors * kLanes32;
+constexpr int kRows = kConvRows, kVectors = kRegisters == 32 ? 4 : 2, kCols = kVectors * kLanes32;
 
 /// Stores V vectors of each row, `width` columns in all.
 template <int V>
