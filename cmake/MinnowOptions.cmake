@@ -21,8 +21,8 @@ mark_as_advanced(MINNOW_CUDA_EMULATOR)
 option(MINNOW_FUZZ "Build programs that try random files on the readers (tests/fuzz); needs clang" OFF)
 mark_as_advanced(MINNOW_FUZZ)
 option(MINNOW_WERROR "Warnings are errors" OFF)
-# Most of the time goes into the headers that they share.  1 where results are measured or installed.
-set(MINNOW_LIBRARY_BATCH 1 CACHE STRING "How many sources of a folder of the library are compiled as one; 1: each by itself")
+# Most of the time goes into the headers and templates that they share.
+set(MINNOW_LIBRARY_BATCH 6 CACHE STRING "How many sources of a folder of the library are compiled as one; 1: each by itself")
 option(MINNOW_PRECOMPILE "Precompile the standard headers that most of our sources include" ON)
 option(MINNOW_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(MINNOW_BUILD_TOOLS "Build the programs for users: minnow-inspect" ${PROJECT_IS_TOP_LEVEL})
@@ -79,8 +79,10 @@ function(minnow_precompile target owner)
 endfunction()
 
 # minnow_join(TARGET SOURCE...): compiles as many sources of a folder as one as MINNOW_LIBRARY_BATCH says, but not those that
-# use a name for different things.
+# use a name for different things, or stand on another floor than their folder (tests/check_floors.py).
 set(minnow_sources_apart
+    autograd/gradient_sum autograd/tensor_grad tensor/create tensor/device tensor/dtype tensor/error tensor/shape tensor/text
+    tensor/runtime/call_site tensor/runtime/calling_thread tensor/runtime/captured_step tensor/runtime/memory tensor/runtime/stream
     data/synthetic_digits distributed/sharded nn/module/clone nn/module/quantize nn/module/summary
     ops/products/attention
     ops/convolution/conv ops/convolution/pool_adaptive ops/convolution/pool_forms ops/reductions/reduce optim/muon
@@ -90,6 +92,9 @@ if(MINNOW_FUZZ)  # which replaces objects of the library
 endif()
 list(JOIN minnow_sources_apart "|" minnow_sources_apart)
 function(minnow_join target)
+  if(MINNOW_LIBRARY_BATCH LESS_EQUAL 1)
+    return()
+  endif()
   foreach(source IN LISTS ARGN)
     if(source MATCHES "/(${minnow_sources_apart})\\.cpp$")
       continue()
@@ -103,6 +108,6 @@ function(minnow_join target)
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${name}_${batch}")
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  # g++ takes the included sources for headers, in which a class must have no member of an unnamed namespace.
+  # g++ takes sources that are included for headers, which would need their unnamed namespaces elsewhere too.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """No object calls what is defined on a higher floor: the floors of check_floors.py, proven by symbols.
 
-floor_symbols.py OBJECT...             checks the objects of the library, whose paths end in .dir/SOURCE.o
+floor_symbols.py OBJECT...             checks the objects of the library, whose paths end in .dir/SOURCE.o, or are of joined
+                                       sources, which must stand on one floor
 floor_symbols.py --self-test COMPILER  sees that calls upwards are found, in tables and in compiled sources
 
 Includes do not show a function that a low header declares and a high source defines; the linker does not either, as long as
@@ -20,10 +21,17 @@ import check_floors  # noqa: E402
 # What devices give to those below them, and the lowest floor that may call it: the table of devices, ranges of a profile.
 GIVEN = {re.compile(r"minnow::(detail::\w+_backend\(\)|cuda::why_not)"): 2,
          re.compile(r"minnow::profile::detail::(push|pop)_range\("): 1}
+ROOT = Path(__file__).resolve().parent.parent.parent
+JOINED = {}  # {joined source: those that it includes}
 
 
 def place(source):
     """Its folder and floor. autograd and ops need each other, and are one."""
+    if source in JOINED:
+        places = {place(one) for one in JOINED[source]}
+        if len(places) != 1:
+            sys.exit(f"{source} joins sources of several floors, {', '.join(JOINED[source])}: see cmake/MinnowOptions.cmake")
+        return places.pop()
     if source in check_floors.FRONTS:
         folder = check_floors.FRONTS[source]
         floor = check_floors.FLOORS[folder]
@@ -40,7 +48,12 @@ def read(objects):
         found = re.match(r"(.*\.dir/(?:\./)?(.*?)\.o): (.*) ([A-Za-z])(?: [0-9a-f]+)* *$", line)
         if not found:
             continue
-        _, source, name, kind = found.groups()
+        path, source, name, kind = found.groups()
+        if "/Unity/" in path:
+            source = path.removesuffix(".o")
+            if source not in JOINED:
+                text = Path(source).read_text(encoding="utf-8")
+                JOINED[source] = re.findall(rf'#include "{re.escape(str(ROOT))}/(.*)"', text)
         defined, needed = table.setdefault(source, (set(), set()))
         if kind == "U":
             needed.add(name)
@@ -115,7 +128,7 @@ def self_test(compiler):
 
 
 def main():
-    check_floors.find_devices(Path(__file__).resolve().parent.parent.parent)
+    check_floors.find_devices(ROOT)
     if sys.argv[1:2] == ["--self-test"]:
         self_test(sys.argv[2:])
         return
