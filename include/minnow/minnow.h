@@ -151,6 +151,8 @@
 #include <minnow/data/transform.h>
 
 #include <minnow/training/checkpoint.h>
+#include <minnow/training/early_stopping.h>
+#include <minnow/training/history.h>
 #include <minnow/training/interrupt.h>
 #include <minnow/training/metrics.h>
 

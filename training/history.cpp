@@ -1,0 +1,224 @@
+#include <minnow/training/history.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <iterator>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/io/detail/json_reader.h>
+#include <minnow/tensor/io/file.h>
+
+namespace minnow::training {
+namespace {
+
+constexpr std::string_view kHeader = "step,epoch,name,value\n";
+
+enum class Format { csv, json };
+Format format_of(const std::string& path, SourceLocation where) {
+  if (path.ends_with(".csv")) return Format::csv;
+  if (path.ends_with(".jsonl")) return Format::json;
+  throw ValueError("History: '" + path + "' has no format\nlet it end with .csv or .jsonl", where);
+}
+
+std::string line_of(const HistoryEntry& e, Format format) {
+  if (format == Format::json) {
+    const std::string value = std::isnan(e.value)   ? "null"
+                              : std::isinf(e.value) ? (e.value > 0 ? "1e999" : "-1e999")
+                                                    : fmt::format("{}", e.value);
+    return fmt::format("{{\"step\":{},\"epoch\":{},\"name\":{},\"value\":{}}}\n", e.step, e.epoch,
+                       io::detail::json_quoted(e.name), value);
+  }
+  std::string name = e.name;
+  if (name.find_first_of(",\"") != std::string::npos) {
+    for (std::size_t at = 0; (at = name.find('"', at)) != std::string::npos; at += 2) name.insert(at, 1, '"');
+    name = '"' + name + '"';
+  }
+  return fmt::format("{},{},{},{}\n", e.step, e.epoch, name, e.value);
+}
+
+/// Whether all of the text is a number, which `to` becomes.
+template <class T> bool parse(std::string_view text, T& to) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
+  if constexpr (std::is_floating_point_v<T>)
+    if (error == std::errc::result_out_of_range)
+      to = text.front() == '-' ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
+  return end == text.data() + text.size() && (error == std::errc() || error == std::errc::result_out_of_range);
+}
+
+bool parse_csv(std::string_view line, HistoryEntry& e) {
+  const std::size_t first = line.find(','), second = line.find(',', first + 1), last = line.rfind(',');
+  if (first == std::string_view::npos || second == std::string_view::npos || last == second) return false;
+  std::string_view name = line.substr(second + 1, last - second - 1);
+  e.name = name;
+  if (name.starts_with('"')) {
+    if (name.size() < 2 || !name.ends_with('"')) return false;
+    e.name = name.substr(1, name.size() - 2);
+    for (std::size_t at = 0; (at = e.name.find("\"\"", at)) != std::string::npos; ++at) e.name.erase(at, 1);
+  }
+  return parse(line.substr(0, first), e.step) && parse(line.substr(first + 1, second - first - 1), e.epoch) &&
+         parse(line.substr(last + 1), e.value);
+}
+
+bool parse_json(std::string_view line, HistoryEntry& e) {
+  constexpr std::string_view kValue = "\"value\":";
+  const std::size_t at = line.rfind(kValue);
+  if (at == std::string_view::npos || !line.ends_with('}')) return false;
+  try {
+    io::detail::JsonReader reader(line);
+    int members = 0;
+    reader.object("an object", [&](const std::string& name) {
+      ++members;
+      if (name == "step") e.step = reader.integer("a step");
+      else if (name == "epoch") e.epoch = reader.integer("an epoch");
+      else if (name == "name") e.name = reader.string("a name");
+      else reader.skip_value();
+    });
+    reader.end();
+    if (members != 4) return false;
+  } catch (const io::detail::Refusal&) { return false; }
+  const std::string_view value = line.substr(at + kValue.size(), line.size() - 1 - at - kValue.size());
+  if (value != "null") return parse(value, e.value);
+  e.value = std::numeric_limits<double>::quiet_NaN();
+  return true;
+}
+
+std::string text_of(const std::vector<HistoryEntry>& entries, Format format) {
+  std::string text(format == Format::csv ? kHeader : "");
+  for (const HistoryEntry& e : entries) text += line_of(e, format);
+  return text;
+}
+
+void write_file(const std::string& path, const std::string& text, SourceLocation where) {
+  io::AtomicFile file("History", path, where);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+}  // namespace
+
+/// A file that lines are appended to.
+class History::File {
+ public:
+  File(std::string given, SourceLocation where) : path(std::move(given)), format(format_of(path, where)) {
+    open(where);
+  }
+  ~File() { ::close(fd_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  /// The entries of whole lines; what was cut off behind them is removed.
+  std::vector<HistoryEntry> read(SourceLocation where) {
+    const io::InputFile file("History", path, where);
+    std::string text(file.size(), '\0');
+    file.read(0, std::as_writable_bytes(std::span(text)));
+    std::vector<HistoryEntry> entries;
+    std::size_t at = 0;
+    for (int number = 1; at < text.size(); ++number) {
+      const std::size_t end = text.find('\n', at);
+      if (end == std::string::npos) break;
+      const std::string_view line(text.data() + at, end - at);
+      HistoryEntry e;
+      const bool header = format == Format::csv && number == 1 && line == kHeader.substr(0, kHeader.size() - 1);
+      if (!header && (format == Format::csv ? number == 1 || !parse_csv(line, e) : !parse_json(line, e)))
+        throw FormatError(
+            fmt::format("History: '{}' is no history that minnow has written\n  line {} is {}\ngive another "
+                        "file",
+                        path, number, io::detail::json_quoted(line.substr(0, 80))),
+            where);
+      if (!header) entries.push_back(std::move(e));
+      at = end + 1;
+    }
+    cut(at, where);
+    return entries;
+  }
+  void append(const std::string& text, SourceLocation where) {
+    for (std::size_t done = 0; done < text.size();) {
+      const ssize_t put = ::write(fd_, text.data() + done, text.size() - done);
+      if (put < 0 && errno == EINTR) continue;
+      if (put <= 0) {
+        const int error = put == 0 ? EIO : errno;
+        if (done > 0) (void)::ftruncate(fd_, size_);  // no half line is left
+        fail(error, where);
+      }
+      done += static_cast<std::size_t>(put);
+    }
+    size_ += static_cast<off_t>(text.size());
+  }
+  void replace(const std::string& text, SourceLocation where) {
+    write_file(path, text, where);
+    ::close(fd_);
+    open(where);
+    size_ = static_cast<off_t>(text.size());
+  }
+
+  const std::string path;
+  const Format format;
+
+ private:
+  void open(SourceLocation where) {
+    fd_ = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (fd_ < 0) fail(errno, where);
+  }
+  void cut(std::size_t size, SourceLocation where) {
+    size_ = static_cast<off_t>(size);
+    if (::ftruncate(fd_, size_) != 0) fail(errno, where);
+    if (size == 0 && format == Format::csv) append(std::string(kHeader), where);
+  }
+  [[noreturn]] void fail(int error, SourceLocation where) const {
+    throw IoError("History: '" + path +
+                      "' cannot be written\n  the system says: " + std::generic_category().message(error) +
+                      (error == ENOENT ? "\ncreate its folder, or give another file" : "\ngive another file"),
+                  where);
+  }
+
+  int fd_ = -1;
+  off_t size_ = 0;
+};
+
+History::History() = default;
+History::History(std::string path, SourceLocation where) : file_(std::make_unique<File>(std::move(path), where)) {
+  entries_ = file_->read(where);
+}
+History::~History() = default;
+History::History(History&&) noexcept = default;
+History& History::operator=(History&&) noexcept = default;
+
+void History::log(const std::string& name, double value, Place at, SourceLocation where) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (name.empty() || !io::detail::is_utf8(name) || std::any_of(name.begin(), name.end(), is_control))
+    throw ValueError("History: " + io::detail::json_quoted(name) +
+                         " is no name for a number\ngive words of UTF-8 without line breaks, e.g. train/loss",
+                     where);
+  if (at.step < 0 || at.epoch < 0)
+    throw ValueError(fmt::format("History: step {} and epoch {}\nthey count from 0", at.step, at.epoch), where);
+  entries_.push_back({at.step, at.epoch, name, value});
+  if (file_) file_->append(line_of(entries_.back(), file_->format), where);
+}
+
+const std::vector<HistoryEntry>& History::entries() const { return entries_; }
+std::vector<HistoryEntry> History::of(const std::string& name) const {
+  std::vector<HistoryEntry> found;
+  std::copy_if(entries_.begin(), entries_.end(), std::back_inserter(found),
+               [&](const HistoryEntry& e) { return e.name == name; });
+  return found;
+}
+
+void History::rewind(std::int64_t step, SourceLocation where) {
+  if (std::erase_if(entries_, [=](const HistoryEntry& e) { return e.step > step; }) == 0) return;
+  if (file_) file_->replace(text_of(entries_, file_->format), where);
+}
+
+void History::save(const std::string& path, SourceLocation where) const {
+  write_file(path, text_of(entries_, format_of(path, where)), where);
+}
+
+}  // namespace minnow::training
