@@ -155,5 +155,6 @@
 #include <minnow/training/history.h>
 #include <minnow/training/interrupt.h>
 #include <minnow/training/metrics.h>
+#include <minnow/training/run.h>
 
 #endif

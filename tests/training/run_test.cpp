@@ -1,0 +1,185 @@
+#include <minnow/training/run.h>
+
+#include <csignal>
+#include <functional>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <minnow/data/loader.h>
+#include <minnow/nn/layers/basic.h>
+#include <minnow/nn/layers/linear.h>
+#include <minnow/nn/losses/loss.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/random/sample.h>
+#include <minnow/optim/optimizers.h>
+#include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/random.h>
+
+#include "training/memory_folder.h"
+
+namespace minnow::test {
+namespace {
+
+using training::RunOptions;
+
+/// Numbers whose sum is to be found.
+struct Sums {
+  std::int64_t size() const { return 24; }
+  std::pair<Tensor, Tensor> get(std::int64_t i) const {
+    const Tensor x = (arange(0, 3) + i).to(DType::float32) / 10;
+    return {x, x.sum(0, true)};
+  }
+};
+
+struct Net : nn::Module {
+  nn::Linear first = child("first", nn::Linear(3, 4));
+  nn::Dropout dropout = child("dropout", nn::Dropout(0.3));
+  nn::Linear last = child("last", nn::Linear(4, 1));
+  Tensor forward(const Tensor& x) override { return last(dropout(relu(first(x)))); }
+};
+
+struct Result {
+  std::vector<float> weights;
+  std::string history;
+  std::int64_t epochs = 0, steps = 0;
+};
+
+/// Trains in a folder.  at_step: called after each step, and with a negative number in each validation.
+Result train(const std::string& folder, const RunOptions& options = {.epochs = 3, .watch = "valid/loss"},
+             const std::function<void(std::int64_t)>& at_step = {}) {
+  manual_seed(7);
+  Net net;
+  optim::Adam adam(net.parameters(), {.lr = 0.01});
+  data::DataLoader loader(Sums(), {.batch_size = 4, .shuffle = true, .seed = 3}), valid(Sums(), {.batch_size = 12});
+  training::Run run(folder, options);
+  run.add("model", net).add("adam", adam).add("train", loader);
+  Result result;
+  for (auto epoch : run.epochs()) {
+    ++result.epochs;
+    net.train();
+    for (auto& [x, y] : epoch.batches(loader)) {
+      const Tensor loss = nn::mse_loss(net(x), y);
+      adam.zero_grad();
+      loss.backward();
+      adam.step();
+      epoch.log("train/loss", loss.detach());
+      if (at_step) at_step(run.step());
+    }
+    net.eval();
+    double sum = 0;
+    for (auto& [x, y] : epoch.batches_without_steps(valid)) sum += nn::mse_loss(net(x), y).item<double>();
+    if (at_step) at_step(-1 - epoch.number());
+    epoch.log("valid/loss", sum / 2);
+  }
+  result.steps = run.step();
+  for (const Tensor& p : net.parameters())
+    for (const float v : p.to_vector<float>()) result.weights.push_back(v);
+  result.history = read_bytes(folder + "/history.csv");
+  return result;
+}
+
+void expect_equal(const Result& a, const Result& b) {
+  EXPECT_EQ(a.weights, b.weights);
+  EXPECT_EQ(a.history, b.history);
+  EXPECT_EQ(a.steps, b.steps);
+}
+
+TEST(TrainingRun, LogsSavesAndKnowsTheBest) {
+  const TemporaryFolder folder;
+  const Result all = train(folder / "a");
+  EXPECT_EQ(all.epochs, 3);
+  EXPECT_EQ(all.steps, 18);
+  training::History history(folder / "a/history.csv");
+  const auto losses = history.of("train/loss"), valid = history.of("valid/loss");
+  ASSERT_EQ(losses.size(), 18);
+  EXPECT_EQ(losses[0].step, 1);
+  EXPECT_EQ(losses[17].step, 18);
+  EXPECT_EQ(losses[6].epoch, 1);
+  ASSERT_EQ(valid.size(), 3);
+  EXPECT_EQ(valid[1].step, 12);
+  // Started again it has nothing to do.
+  const Result again = train(folder / "a");
+  EXPECT_EQ(again.epochs, 0);
+  expect_equal(again, all);
+}
+
+TEST(TrainingRun, GoesOnExactlyAfterAnInterruptionAtAnyStep) {
+  const TemporaryFolder folder;
+  const Result all = train(folder / "all");
+  for (const std::int64_t at : {1, 4, 6, 11, 12, 18, -1, -2, -3}) {
+    const std::string own = folder / ("at" + std::to_string(at));
+    const Result part = train(own, {.epochs = 3, .watch = "valid/loss"}, [at](std::int64_t step) {
+      if (step == at) std::raise(SIGINT);
+    });
+    EXPECT_LT(part.history.size(), all.history.size()) << at;
+    expect_equal(train(own), all);
+  }
+}
+
+TEST(TrainingRun, GoesOnExactlyAfterAKill) {
+  const TemporaryFolder folder;
+  const Result all = train(folder / "all");
+  for (const std::int64_t at : {3, 6, 10, -2}) {
+    const std::string own = folder / ("at" + std::to_string(at));
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      train(own, {.epochs = 3, .watch = "valid/loss"}, [at](std::int64_t step) {
+        if (step == at) std::raise(SIGKILL);
+      });
+      _exit(1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    expect_equal(train(own), all);
+  }
+}
+
+TEST(TrainingRun, EndsByPatienceAndGivesTheBestWeights) {
+  const TemporaryFolder folder;
+  const std::vector<double> values{5, 3, 4, 3, 2};
+  Tensor weight = zeros({2});
+  StateDict state{{"weight", weight}};
+  training::Run run(folder / "run", {.epochs = 5, .watch = "loss", .patience = 2});
+  run.add("model", state);
+  std::int64_t epochs = 0;
+  for (auto epoch : run.epochs()) {
+    weight.add_(1);
+    epoch.log("loss", values[static_cast<std::size_t>(epoch.number())]);
+    ++epochs;
+  }
+  EXPECT_EQ(epochs, 4);
+  EXPECT_EQ(run.best_value(), 3);
+  EXPECT_EQ(run.best("model").at("weight").to_vector<int>(), (std::vector<int>{2, 2}));
+  EXPECT_THROW((void)run.best("other"), ValueError);
+}
+
+TEST(TrainingRun, WithoutANumberToWatchTheLastIsTheBest) {
+  const TemporaryFolder folder;
+  Tensor weight = zeros({1});
+  training::Run run(folder / "run", {.epochs = 3});
+  StateDict state{{"weight", weight}};
+  run.add("model", state);
+  EXPECT_THROW((void)run.best("model"), ValueError);
+  for (auto epoch : run.epochs()) weight.fill_(epoch.number());
+  EXPECT_EQ(run.best("model").at("weight").item<int>(), 2);
+}
+
+TEST(TrainingRun, NamesWhatIsMissing) {
+  const TemporaryFolder folder;
+  EXPECT_THROW(training::Run(folder / "a", {.epochs = -1}), ValueError);
+  EXPECT_THROW(training::Run(folder / "a", {.patience = 2}), ValueError);
+  training::Run run(folder / "b", {.epochs = 2, .watch = "loss"});
+  const auto loop = [&] {
+    for (auto epoch : run.epochs()) {
+      EXPECT_THROW(epoch.log("two", zeros({2})), ShapeError);
+      epoch.log("lose", 1);
+    }
+  };
+  EXPECT_THROW(loop(), ValueError);
+}
+
+}  // namespace
+}  // namespace minnow::test
