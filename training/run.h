@@ -41,8 +41,8 @@ struct RunOptions {
 ///     net.load_state_dict(run.best("model"));
 ///
 /// Started again in the same folder, it goes on where its last checkpoint was, with the same bits as without the
-/// interruption.  After Ctrl-C (or SIGTERM ...) the loops over batches end, what is logged then is not kept, and the run
-/// saves and ends: interrupted() says so.  One program at a time uses a folder.  Not thread-safe.
+/// interruption.  After Ctrl-C (or SIGTERM ...) the loops over batches end, what is logged then is not kept, and the
+/// run saves and ends: interrupted() says so.  One program at a time uses a folder.  Not thread-safe.
 class Run {
  public:
   class Epoch;
@@ -112,8 +112,8 @@ class Run::Epoch {
   template <class Loader> auto batches(Loader& loader) const { return Batches<Loader>{&loader, run_}; }
   /// The same of data that is only looked at.
   template <class Loader> auto batches_without_steps(Loader& loader) const { return Batches<Loader>{&loader, nullptr}; }
-  /// Puts a number into the history, at the current step; a tensor of one element is read later, so that a step does not
-  /// wait for its device.  ShapeError unless it has one element.
+  /// Puts a number into the history, at the current step; a tensor of one element is read later, so that a step does
+  /// not wait for its device.  ShapeError unless it has one element.
   void log(const std::string& name, double value, SourceLocation where = SourceLocation::current()) const {
     run_->log(name, value, where);
   }
