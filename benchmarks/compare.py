@@ -23,6 +23,7 @@ import os
 import pathlib
 import platform
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -81,7 +82,8 @@ def workloads_of_goals():
 
 
 class Side:
-    """A program that answers "NAME REPEAT" with a line of JSON."""
+    """A program that answers "NAME REPEAT" with a line of JSON.  While it is not asked it is stopped: OpenMP's threads wait
+    by spinning, PyTorch's for some milliseconds, and would take a core from the other side."""
 
     def __init__(self, label, command, environment):
         self.label, self.command, self.environment = label, [*map(str, command)], environment
@@ -94,9 +96,11 @@ class Side:
     def ask(self, request):
         """The answer to a line, or what went wrong."""
         try:
+            self.process.send_signal(signal.SIGCONT)
             self.process.stdin.write(request + "\n")
             self.process.stdin.flush()
             line = self.process.stdout.readline()
+            self.process.send_signal(signal.SIGSTOP)
         except BrokenPipeError:
             line = ""
         if not line:
@@ -114,6 +118,7 @@ class Side:
         return json.loads(lines[-1]).get("peak", 0) / 1e6 if lines else None
 
     def close(self):
+        self.process.send_signal(signal.SIGCONT)
         try:
             self.process.stdin.close()
         except BrokenPipeError:

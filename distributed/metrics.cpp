@@ -9,7 +9,7 @@
 
 namespace minnow::dist {
 
-void join(metrics::Metric& metric, SourceLocation where) {
+void detail::join(metrics::Metric& metric, SourceLocation where) {
   const NoGradGuard no_grad;
   // Counts are whole numbers below 2^53.
   const Tensor own = metric.state(), sent = own.defined() ? own.cpu().to(DType::float64) : zeros({0}, DType::float64);

@@ -8,7 +8,7 @@
 
 // Measures of a data set, from its batches.  update() records no gradient and does not wait for a device; what is
 // computed from all batches does.  Where nothing can be computed, the result is NaN: a mean of nothing, an area under a
-// curve with one class.
+// curve with one class.  A CapturedStep refuses update() (BackendError): give it what the step returns.
 namespace minnow::metrics {
 
 /// What all of them have.  A copy goes on alone.
@@ -18,24 +18,33 @@ class Metric {
   /// Forgets all batches.
   virtual void reset() { state_ = Tensor(); }
   /// All batches as a vector, on the device of the first one; undefined before that.
-  virtual Tensor state() const { return state_; }
+  virtual Tensor state() const { return state_.defined() ? state_.clone() : Tensor(); }
   /// Adds what state() of another one of the same kind gave: of another part of the data, or of another process
-  /// (dist::join).
+  /// (dist::joined).  ValueError if it has another size.
   virtual void merge(const Tensor& state);
 
  protected:
-  Metric() = default;
-  Metric(const Metric&) = default;
-  Metric& operator=(const Metric&) = default;
+  explicit Metric(std::int64_t size) : size_(size) {}
+  Metric(const Metric& other) : state_(other.Metric::state()), size_(other.size_) {}
+  Metric& operator=(const Metric& other) {
+    state_ = other.Metric::state(), size_ = other.size_;
+    return *this;
+  }
 
   Tensor state_;
+
+ private:
+  std::int64_t size_;  ///< of the state
 };
 
 /// The mean of numbers, in float64.
 class Mean : public Metric {
  public:
-  /// values: any shape, also one number.   weight: of each of them, e.g. the size of the batch whose mean loss it is.
+  Mean() : Metric(2) {}
+  /// values: any shape.   weight: of each of them, e.g. the size of the batch whose mean loss it is; what weighs 0 is
+  /// left out.
   void update(const In& values, double weight = 1);
+  void update(double value, double weight = 1);
   double value() const;
 };
 
@@ -52,8 +61,10 @@ class Accuracy : public Metric {
  public:
   /// ValueError if top_k is below 1.
   explicit Accuracy(const AccuracyOptions& options = {});
-  /// scores: floating-point [N, C, ...], or class numbers, int64, of the target's shape   target: int64 [N, ...].
-  /// ShapeError, DTypeError; ValueError if there are fewer than top_k classes.
+  /// scores: floating-point [N, C, ...], or class numbers of the target's shape   target: class numbers [N, ...].
+  /// Class numbers are integers or bool: one score for a sample and a threshold are `update(scores > 0, target)`.  Among
+  /// equal scores the first counts, and what is no class is a miss.  ShapeError, DTypeError; ValueError if there are
+  /// fewer than top_k classes.
   void update(const In& scores, const In& target);
   double value() const;
 
@@ -69,14 +80,14 @@ struct ConfusionMatrixOptions {
   std::optional<std::int64_t> ignore_index{};  ///< targets with this number do not count
 };
 /// How often which class is taken for which, and what follows from that.  Of quotients without a denominator the value
-/// is 0, as in scikit-learn, whose averages are these with labels=range(classes).  With two classes the values of class
-/// 1 are what is meant by "the" precision or recall.  For samples with several labels: one matrix of two classes for
-/// each.
+/// is 0, as in scikit-learn, whose averages are these with labels=range(classes); a class that is ignored is left out of
+/// them.  With two classes the values of class 1 are what is meant by "the" precision or recall.  For samples with
+/// several labels: one matrix of two classes for each.
 class ConfusionMatrix : public Metric {
  public:
-  /// ValueError if there are no classes.
+  /// ValueError unless classes is from 1 to 32,768.
   explicit ConfusionMatrix(std::int64_t classes, const ConfusionMatrixOptions& options = {});
-  /// As Accuracy::update.  On the CPU, IndexError for a class number out of range.
+  /// As Accuracy::update, with scores of all classes.
   void update(const In& scores, const In& target);
 
   /// int64 [classes, classes], on the CPU: row: the target, column: the prediction.  IndexError if a class number was
@@ -98,6 +109,10 @@ class ConfusionMatrix : public Metric {
   double iou(Average average) const;
 
  private:
+  struct Parts;
+  Parts parts() const;
+  double averaged(Average average, Tensor (*of)(const Parts&)) const;
+
   std::int64_t classes_;
   ConfusionMatrixOptions options_;
 };
@@ -105,6 +120,7 @@ class ConfusionMatrix : public Metric {
 /// Scores of two classes, without a threshold.  Keeps all scores, 16 bytes for each.
 class BinaryScores : public Metric {
  public:
+  BinaryScores() : Metric(0) {}
   /// scores: floating-point, higher for class 1   target: 0 or 1, bool, int64 or floating-point.  ShapeError if the
   /// shapes differ.
   void update(const In& scores, const In& target);
@@ -125,12 +141,13 @@ class BinaryScores : public Metric {
 /// Errors of predicted numbers, of all elements together.
 class Regression : public Metric {
  public:
+  Regression() : Metric(5) {}
   /// Floating-point, of one shape (ShapeError).
   void update(const In& predicted, const In& target);
   double mean_squared_error() const;
   double mean_absolute_error() const;
-  /// 1 - Σ (target - predicted)² / Σ (target - their mean)²; for equal targets 1 if there is no error, else 0.  NaN for
-  /// fewer than two.
+  /// 1 - Σ (target - predicted)² / Σ (target - their mean)²; for targets that are equal up to rounding 1 if there is no
+  /// error, else 0.  NaN for fewer than two.
   double r2() const;
   /// Joins means by the formula of Chan, Golub and LeVeque (1979).
   void merge(const Tensor& state) override;
@@ -142,8 +159,8 @@ struct PerplexityOptions {
 /// e to the mean cross-entropy.
 class Perplexity : public Metric {
  public:
-  explicit Perplexity(const PerplexityOptions& options = {}) : options_(options) {}
-  /// logits: [N, C, ...]   target: int64 [N, ...].  Errors as nn::cross_entropy.
+  explicit Perplexity(const PerplexityOptions& options = {}) : Metric(2), options_(options) {}
+  /// logits: [N, C, ...]   target: int64 [N, ...] (DTypeError).  Other errors as nn::cross_entropy.
   void update(const In& logits, const In& target);
   double value() const;
 

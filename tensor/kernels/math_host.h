@@ -208,13 +208,19 @@ MINNOW_HD double exp_wide(double x) {
   return p * from_bits((bits(shifted) + 1023u) << 52);
 }
 
-/// With t = e^2a - 1, which is exact for small a: t / (t + 2).
 MINNOW_HD float tanh(float x) {
-  const float twice = 2.0f * __builtin_fabsf(x);
+  const float a = __builtin_fabsf(x);
+  const float twice = a + a;
   const ExpParts e = split_exp(twice > 40.0f ? 40.0f : twice);  // of which the result is 1
-  const float power = power_of_two(e.n);
-  const float t = (exp_tail(e.r) * (e.r * e.r) + e.r) * power + (power - 1.0f);
-  return __builtin_copysignf(t / (t + 2.0f), x);
+  const float large = 1.0f - 2.0f / ((exp_tail(e.r) * (e.r * e.r) + e.r + 1.0f) * power_of_two(e.n) + 1.0f);
+  const float z = x * x;
+  float p = -5.70498872745e-3f;
+  p = p * z + 2.06390887954e-2f;
+  p = p * z - 5.37397155531e-2f;
+  p = p * z + 1.33314422036e-1f;
+  p = p * z - 3.33332819422e-1f;
+  const float small = p * z * a + a;
+  return __builtin_copysignf(a < 0.625f ? small : large, x);
 }
 
 /// erf(t) for t in [0, 0.93], where s = t^2; after N. Juffa's erff, as erf.

@@ -167,6 +167,25 @@ TEST(SortSizes, AgreeWithTheStandardLibrary) {
     }
 }
 
+/// Numbers that differ in their last bits alone, few and many of the same upper bits, in no order and several times.
+TEST(SortSizes, OfFloat64LooksAtEveryBit) {
+  for (const std::int64_t n : {500, 4097, 20'000})
+    for (const std::int64_t near : {1, 7, 300, 4000}) {
+      std::vector<double> numbers(static_cast<std::size_t>(n));
+      std::vector<std::int64_t> order(numbers.size());
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::int64_t shuffled = i * 7919 % (n / 2);
+        numbers[static_cast<std::size_t>(i)] =
+            static_cast<double>(shuffled / near) - 20 + 0x1p-44 * static_cast<double>(shuffled % near);
+        order[static_cast<std::size_t>(i)] = i;
+      }
+      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+        return numbers[static_cast<std::size_t>(a)] < numbers[static_cast<std::size_t>(b)];
+      });
+      EXPECT_EQ(tensor(numbers).argsort().to_vector<std::int64_t>(), order) << n << " " << near;
+    }
+}
+
 /// Of rows of several lengths with equal elements and NaN, by counting.
 TEST_P(Sort, TakesOneElementOfEachRow) {
   manual_seed(2);

@@ -3,12 +3,14 @@
 #include <cmath>
 #include <limits>
 #include <minnow/nn/losses/loss.h>
+#include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/random/sample.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/random.h>
+#include <minnow/tensor/runtime/captured_step.h>
 
 #include "devices.h"
 
@@ -97,8 +99,13 @@ TEST_P(Metrics, RefuseWhatDoesNotFit) {
   EXPECT_THROW(Accuracy({.top_k = 4}).update(scores, target), ValueError);
   EXPECT_THROW(Accuracy().update(scores, target.narrow(0, 0, 3)), ShapeError);
   EXPECT_THROW(Accuracy().update(zeros({4, 0}, device), target), ShapeError);
+  EXPECT_THROW(Accuracy().update(zeros({4, 1}, device), target), ShapeError);
+  EXPECT_THROW(Accuracy().update(zeros({4}, device), target), ShapeError);
   EXPECT_THROW(Accuracy().update(scores, target.to(DType::float32)), DTypeError);
-  EXPECT_THROW(Accuracy().update(target.to(DType::int32), target), DTypeError);
+  EXPECT_THROW(Accuracy({.top_k = 2}).update(target, target), DTypeError);
+  EXPECT_THROW(ConfusionMatrix(4).update(scores, target), ShapeError);
+  EXPECT_THROW(ConfusionMatrix(32'769), ValueError);
+  EXPECT_THROW(Perplexity().update(scores, scores), DTypeError);
   EXPECT_THROW(ConfusionMatrix(0), ValueError);
   EXPECT_THROW(BinaryScores().update(scores, target), ShapeError);
   EXPECT_THROW(BinaryScores().update(target, target), DTypeError);
@@ -109,6 +116,7 @@ TEST_P(Metrics, RefuseWhatDoesNotFit) {
 TEST_P(Metrics, MeanIsOfAllElementsByTheirWeight) {
   Mean loss;
   loss.update(tensor(2.0, device), 30);
+  loss.update(std::numeric_limits<double>::infinity(), 0);
   loss.update(tensor({5, 7}, {DType::bfloat16, device}));
   EXPECT_DOUBLE_EQ(loss.value(), (60 + 12) / 32.0);
   Mean many;  // in float64
@@ -128,6 +136,60 @@ TEST_P(Metrics, CopiesGoOnAloneAndResetForgets) {
   EXPECT_EQ(b.value(), 7);
 }
 
+TEST_P(Metrics, OfAThresholdTakeBools) {
+  const Tensor scores = tensor({3, -2, 5, 1}, {DType::float32, device}),
+               target = tensor({1, 0, 1, 0}, {DType::uint8, device});
+  Accuracy accuracy;
+  accuracy.update(scores > 0, target);
+  accuracy.update(scores > 2, target == 1);
+  EXPECT_DOUBLE_EQ(accuracy.value(), 7.0 / 8);
+  ConfusionMatrix matrix(2);
+  matrix.update(scores > 0, target);
+  EXPECT_EQ(matrix.counts().to_vector<int>(), (std::vector<int>{1, 1, 0, 2}));
+}
+
+TEST_P(Metrics, LeaveAnIgnoredClassOutOfAverages) {
+  ConfusionMatrix matrix(3, {.ignore_index = 0});
+  const Tensor classes = tensor({0, 1, 2, 2}, {DType::int64, device});
+  matrix.update(classes, classes);
+  EXPECT_EQ(matrix.f1(Average::macro), 1);
+  EXPECT_EQ(matrix.iou(Average::weighted), 1);
+  EXPECT_EQ(matrix.counts().to_vector<int>(), (std::vector<int>{0, 0, 0, 0, 1, 0, 0, 0, 2}));
+}
+
+TEST_P(Metrics, MergeWhatFits) {
+  ConfusionMatrix five(5), two(2);
+  const Tensor classes = tensor({0, 1, 1}, {DType::int64, device});
+  five.update(classes, classes);
+  EXPECT_THROW(two.merge(five.state()), ValueError);
+  BinaryScores scores;
+  EXPECT_THROW(scores.merge(zeros({3}, device)), ValueError);
+  Regression regression;
+  EXPECT_THROW(regression.merge(zeros({2}, device)), ValueError);
+  const Tensor before = five.state();
+  five.update(classes, classes);  // in place
+  EXPECT_EQ(sum(before).item<int>(), 3);
+  EXPECT_EQ(sum(five.counts()).item<int>(), 6);
+}
+
+TEST_P(Metrics, R2OfEqualTargetsIsNoQuotientOfRoundings) {
+  Regression right, wrong;
+  const Tensor target = full({3}, 0.1, {DType::float64, device});
+  for (int i = 0; i < 5; ++i) right.update(target, target), wrong.update(target + 0.1, target);
+  EXPECT_EQ(right.r2(), 1);
+  EXPECT_EQ(wrong.r2(), 0);
+}
+
+TEST_P(Metrics, AreRefusedInACapturedStep) {
+  Mean mean_of;
+  BinaryScores scores;
+  const Tensor x = ones({2}, device);
+  CapturedStep step([&](const Tensor& t) { return mean_of.update(t), sum(t); }, {.device = device});
+  EXPECT_THROW((step(x), step(x), step(x)), BackendError);
+  CapturedStep other([&](const Tensor& t) { return scores.update(t, t), sum(t); }, {.device = device});
+  EXPECT_THROW((other(x), other(x), other(x)), BackendError);
+}
+
 TEST_P(Metrics, PerplexityIsOfTheTargetsThatCount) {
   manual_seed(1);
   const Tensor logits = randn({2, 5, 3}, device),
@@ -136,6 +198,10 @@ TEST_P(Metrics, PerplexityIsOfTheTargetsThatCount) {
   perplexity.update(logits.narrow(0, 0, 1), target.narrow(0, 0, 1));
   perplexity.update(logits.narrow(0, 1, 1), target.narrow(0, 1, 1));
   EXPECT_NEAR(perplexity.value(), std::exp(nn::cross_entropy(logits, target).item<double>()), 1e-5);
+  Perplexity of_halves;
+  const Tensor halves = logits.to(DType::bfloat16);
+  of_halves.update(halves, target);
+  EXPECT_NEAR(of_halves.value(), std::exp(nn::cross_entropy(halves.to(DType::float32), target).item<double>()), 1e-5);
 }
 
 TEST_P(Metrics, RecordNothing) {

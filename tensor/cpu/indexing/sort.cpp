@@ -116,11 +116,11 @@ template <class T, class E> std::pair<KeyOf<T>, int> range_of(const E* entries, 
   return {low, static_cast<int>(std::bit_width(high - low))};
 }
 
-/// Sorts entries by their keys' bits, a digit of `bits` bits at a time from the lowest; `other` has the same size.
-/// Returns the array with the result.
-template <int bits, class Key, class E> E* radix_sort(E* from, E* other, std::int64_t n, Key low, int key_bits) {
+/// Sorts entries by their keys' bits [first, last), a digit of `bits` bits at a time from the lowest; `other` has the
+/// same size.  Returns the array with the result.
+template <int bits, class Key, class E> E* radix_sort(E* from, E* other, std::int64_t n, Key low, int first, int last) {
   constexpr std::size_t kSize = std::size_t{1} << bits;
-  for (int shift = 0; shift < key_bits; shift += bits) {
+  for (int shift = first; shift < last; shift += bits) {
     std::uint32_t counts[kSize] = {};
     const auto digit = [=](const E& e) { return static_cast<std::size_t>((e.key() - low) >> shift) & (kSize - 1); };
     for (std::int64_t i = 0; i < n; ++i) ++counts[digit(from[i])];
@@ -133,14 +133,34 @@ template <int bits, class Key, class E> E* radix_sort(E* from, E* other, std::in
   return from;
 }
 
+/// The same of keys of 64 bits by their upper halves, which are seldom equal, and where they are, by the lower ones.
+template <int bits, class E> E* sort_by_halves(E* from, E* other, std::int64_t n) {
+  constexpr int kHalf = bits == kShortDigitBits ? 32 : 31;  // whole digits are above it
+  constexpr std::uint64_t kZero = 0;
+  E* const sorted = radix_sort<bits>(from, other, n, kZero, kHalf, 64);
+  const auto continues = [&](std::int64_t i) { return sorted[i].key() >> kHalf == sorted[i - 1].key() >> kHalf; };
+  std::int64_t equal = 0;
+  for (std::int64_t i = 1; i < n; ++i) equal += continues(i) ? 1 : 0;
+  if (equal > n / 8) return radix_sort<bits>(sorted, sorted == from ? other : from, n, kZero, 0, 64);
+  for (std::int64_t begin = 0, end = 1; begin < n && equal > 0; begin = end++) {
+    while (end < n && continues(end)) ++end;
+    if (end - begin > 1) std::sort(sorted + begin, sorted + end), equal -= end - begin - 1;
+  }
+  return sorted;
+}
+
 template <class T, class E> E* sort_entries(E* entries, E* other, std::int64_t n) {
   const auto [low, bits] = range_of<T>(entries, n);
   if (n <= kComparedRow && n <= kCountedDigit * ((bits + kShortDigitBits - 1) / kShortDigitBits)) {
     std::sort(entries, entries + n);
     return entries;
   }
-  if (n <= kShortRow) return radix_sort<kShortDigitBits>(entries, other, n, low, bits);
-  return radix_sort<kDigitBits>(entries, other, n, low, bits);
+  const auto sort = [&]<int digit>(std::integral_constant<int, digit>) {
+    if constexpr (std::is_same_v<T, double>) return sort_by_halves<digit>(entries, other, n);
+    else return radix_sort<digit>(entries, other, n, low, 0, bits);
+  };
+  if (n <= kShortRow) return sort(std::integral_constant<int, kShortDigitBits>());
+  return sort(std::integral_constant<int, kDigitBits>());
 }
 
 /// The same for a long row, by several threads: each counts and moves the entries of its part of the row.

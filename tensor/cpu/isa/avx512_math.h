@@ -67,6 +67,19 @@ MINNOW_HD __m512d lanes_of(kernels::Exp, __m512d x) {
   return _mm512_maskz_scalef_pd(0xff, p * r * power + power, n);
 }
 
+/// As kernels::math::host::tanh.
+MINNOW_HD __m512 lanes_of(kernels::Tanh, __m512 x) {
+  const __m512 a = _mm512_abs_ps(x), z = x * x;
+  const __m512 large = 1.0f - 2.0f / (lanes_of(kernels::Exp(), a + a) + 1.0f);
+  __m512 p = z * -5.70498872745e-3f + 2.06390887954e-2f;
+  p = (p * z - 5.37397155531e-2f) * z + 1.33314422036e-1f;
+  p = (p * z - 3.33332819422e-1f) * z;
+  const __mmask16 is_small = _mm512_cmp_ps_mask(a, _mm512_set1_ps(0.625f), _CMP_LT_OQ);
+  const __m512 y = _mm512_mask_mov_ps(large, is_small, p * a + a), sign = _mm512_set1_ps(-0.0f);
+  return _mm512_or_ps(y, _mm512_and_ps(x, sign));
+}
+void lanes_of(kernels::Tanh, __m512d) = delete;
+
 /// As kernels::math::host::split_log, of any x.
 struct LogLanes {
   __m512 e, f, rest;
