@@ -17,24 +17,27 @@ set(CPACK_COMPONENTS_ALL dev examples)
 
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "neural networks in C++20")
 
-# minnow_debian(COMPONENT PACKAGE SECTION TEXT OVERRIDES COMPONENT...): a package that depends on components, with the files
-# that each package of Debian has.  Overrides are what lintian shall not say, each after its reason.
+# minnow_debian(COMPONENT PACKAGE SECTION TEXT OVERRIDES COMPONENT...): a package that depends on components, with the
+# files that each package of Debian has.  Overrides are what lintian shall not say, each after its reason.
 function(minnow_debian component package section text overrides)
   string(TOUPPER ${component} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package} PARENT_SCOPE)
   set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION ${section} PARENT_SCOPE)
   set(CPACK_DEBIAN_${upper}_DESCRIPTION
-      "minnow trains neural networks: tensors, automatic differentiation, layers,\noptimizers and data loading.\n\nThis package has ${text}."
+      "minnow trains neural networks: tensors, automatic differentiation, layers,\noptimizers and data \
+loading.\n\nThis package has ${text}."
       PARENT_SCOPE)
   set(CPACK_COMPONENT_${upper}_DEPENDS ${ARGN} PARENT_SCOPE)
-  string(APPEND overrides "# A package that everybody may build: CPACK_PACKAGE_CONTACT names its maintainer.\nbogus-mail-host *\nbogus-mail-host-in-debian-changelog *\n")
+  string(APPEND overrides "# A package that everybody may build: CPACK_PACKAGE_CONTACT names its maintainer.\n\
+bogus-mail-host *\nbogus-mail-host-in-debian-changelog *\n")
   file(WRITE "${minnow_BINARY_DIR}/debian/overrides/${package}" "${overrides}")
   install(FILES "${minnow_SOURCE_DIR}/packaging/debian/copyright" "${minnow_BINARY_DIR}/debian/changelog.gz"
           DESTINATION share/doc/${package} COMPONENT ${component} EXCLUDE_FROM_ALL)
-  install(FILES "${minnow_BINARY_DIR}/debian/overrides/${package}" DESTINATION share/lintian/overrides COMPONENT ${component}
-          EXCLUDE_FROM_ALL)
+  install(FILES "${minnow_BINARY_DIR}/debian/overrides/${package}" DESTINATION share/lintian/overrides
+          COMPONENT ${component} EXCLUDE_FROM_ALL)
 endfunction()
-set(library_overrides "# Written by CPack, which knows of no triggers; these are here too.\nmaintscript-calls-ldconfig *\n")
+set(library_overrides "# Written by CPack, which knows of no triggers; these are here too.\n\
+maintscript-calls-ldconfig *\n")
 file(WRITE "${minnow_BINARY_DIR}/debian/triggers" "activate-noawait ldconfig\n")
 foreach(component IN ITEMS core LISTS minnow_wings)
   list(APPEND CPACK_COMPONENTS_ALL ${component})

@@ -7,8 +7,8 @@ if(BUILD_SHARED_LIBS)
   set(minnow_is_static OFF)
 endif()
 
-# minnow_share(TARGET WING OBJECT...): its versions, and what it exports (exports.cmake), which is bound at once inside of it:
-# a call of its own functions does not go through a table.
+# minnow_share(TARGET WING OBJECT...): its versions, and what it exports (exports.cmake).  Calls inside of it are bound when
+# it is linked: they do not go through a table.
 function(minnow_share target wing)
   # Before 1.0 a minor version may change the ABI.
   set_target_properties(

@@ -1,8 +1,9 @@
-# cmake -DNM=nm -DOBJECTS=file -DSCOPE=regex -DMAP=file -P exports.cmake: a version script with what objects define that is
-# declared in headers which are installed: all of a namespace, without the code of one device and what calls carry there.
+# cmake -DNM=nm -DOBJECTS=file -DSCOPE=regex -DMAP=file -P exports.cmake: a version script with what objects define that
+# headers declare which are installed: all of a namespace, without the code of one device and what calls carry there.
 # Once per process are, besides, what inline functions of the standard library keep.
 
-execute_process(COMMAND "${NM}" --defined-only --format=posix "@${OBJECTS}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+execute_process(
+  COMMAND "${NM}" --defined-only --format=posix "@${OBJECTS}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "_Z[^ \n]+ [TDBRVWu] " symbols "${symbols}")
 list(TRANSFORM symbols REPLACE " [^u] $" "")
 list(REMOVE_DUPLICATES symbols)
@@ -15,4 +16,5 @@ list(APPEND exported ${symbols})
 list(TRANSFORM exported REPLACE " u $" "")
 list(SORT exported)
 list(JOIN exported ";\n" exported)
-file(WRITE "${MAP}" "{\nglobal:\n${exported};\nminnow_slot_layout;\nextern \"C++\" { minnow::cuda::[a-z]*; };\nlocal: *;\n};\n")
+file(WRITE "${MAP}" "{\nglobal:\n${exported};\nminnow_slot_layout;\n\
+extern \"C++\" { minnow::cuda::[a-z]*; };\nlocal: *;\n};\n")

@@ -1,6 +1,6 @@
-"""abi_test.py FOLDER NM LIBRARY...: each shared library exports the functions and variables that its list in FOLDER has.
+"""abi_test.py FOLDER NM LIBRARY...: each shared library exports what its list in FOLDER has.
 
-Inline functions, which programs have themselves, are left out: which of them a library has depends on the compiler.
+Lists are of functions and variables.  Inline functions, which programs have themselves, are left out: which of them a library has depends on the compiler.
 `MINNOW_ACCEPT=1 ctest -R package.abi` writes the lists.
 """
 
@@ -22,5 +22,5 @@ for library in libraries:
     changed += difflib.unified_diff(listed.read_text().splitlines(), exported, str(listed), library, "", "", 0, "")
     print(f"{listed.name}: {len(exported)} names")
 if changed:
-    sys.exit("\n".join(changed) + "\nthe ABI has changed: a line with '-' breaks programs that are linked already, and needs a new minor "
-             "version\nto accept it: MINNOW_ACCEPT=1 ctest -R package.abi, and commit the lists")
+    sys.exit("\n".join(changed) + "\nthe ABI has changed: a line with '-' breaks programs that are linked already, and "
+             "needs a new minor version\nto accept it: MINNOW_ACCEPT=1 ctest -R package.abi, and commit the lists")

@@ -1,5 +1,5 @@
-"""source_test.py BUILD WORK [CMAKE ARGUMENT...]: the packed sources are whole: a build without git has all of its files, and a
-project that fetches them can be built."""
+"""source_test.py BUILD WORK [CMAKE ARGUMENT...]: the packed sources have all that a build without git needs, and
+that of a project which fetches them."""
 
 import os
 import pathlib
@@ -24,7 +24,8 @@ run(["tar", "xf", tar.name], work)
 sources = tar.with_name(tar.name.removesuffix(".tar.gz"))
 run(["cmake", "--preset", "library", *arguments], sources)
 run(["ninja", "-n", "-C", "build/library"], sources)
-run(["cmake", "-S", "tests/consumer/fetched", "-B", "build/fetched", "-G", "Ninja", f"-DMINNOW_SOURCES={tar}", *arguments], sources)
+fetched = ["-S", "tests/consumer/fetched", "-B", "build/fetched", "-G", "Ninja", f"-DMINNOW_SOURCES={tar}"]
+run(["cmake", *fetched, *arguments], sources)
 run(["ninja", "-n", "-C", "build/fetched", "consumer"], sources)
 run([os.environ.get("CXX", "c++"), "-std=c++20", "-fsyntax-only", "-Iinclude", "tests/consumer/main.cpp"], sources)
 print(f"{tar.name}: {tar.stat().st_size / 1e6:.1f} MB")

@@ -8,7 +8,7 @@ INTERNAL = {
     "autograd/autocast_scope.h", "autograd/backward_observer.h", "autograd/cast_node.h", "autograd/gradient_queue.h", "autograd/gradient_sum.h", "autograd/gradient_watch.h", "autograd/indexed_node.h", "autograd/joint.h", "autograd/leaf_hooks.h", "autograd/node.h",
     "autograd/thread_state.h",
     "tensor/runtime/allocator.h", "tensor/runtime/call_site.h", "tensor/runtime/calling_thread.h",
-    "tensor/runtime/capture_rules.h", "tensor/runtime/capture_session.h", "tensor/checked.h", "tensor/dtype_switch.h", "tensor/runtime/free_lists.h", "tensor/internal.h",
+    "tensor/runtime/capture_rules.h", "tensor/runtime/capture_session.h", "tensor/runtime/copies.h", "tensor/checked.h", "tensor/dtype_switch.h", "tensor/runtime/free_lists.h", "tensor/internal.h",
     "tensor/io/file.h", "tensor/methods.h", "tensor/runtime/storage_origin.h", "tensor/text.h", "tensor/view.h",
 }
 
