@@ -21,12 +21,14 @@ if(minnow_with_mpi)
   add_library(minnow_distributed STATIC ${minnow_distributed_sources})
   minnow_set_up(minnow_distributed)
   minnow_join(minnow_distributed ${minnow_distributed_sources})
+  minnow_precompile(minnow_distributed minnow_tensor)
   target_include_directories(
     minnow_distributed PUBLIC "$<BUILD_INTERFACE:${minnow_include_dir}>" "$<INSTALL_INTERFACE:include>")
   string(REPLACE ";" ":" folders "${minnow_cuda_folders}")
   target_compile_definitions(minnow_distributed PRIVATE "MINNOW_NCCL_FOLDERS=\"${folders}\"")
   # NCCL is loaded when the first collective of tensors on a GPU needs it.
-  target_link_libraries(minnow_distributed PUBLIC minnow PRIVATE MPI::MPI_CXX Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_libraries(
+    minnow_distributed PUBLIC minnow PRIVATE MPI::MPI_CXX OpenMP::OpenMP_CXX Threads::Threads fmt::fmt ${CMAKE_DL_LIBS})
   set_target_properties(minnow_distributed PROPERTIES EXPORT_NAME distributed)
   add_library(minnow::distributed ALIAS minnow_distributed)
   list(APPEND minnow_wings distributed)
