@@ -49,6 +49,7 @@ function(minnow_add_isa target variant)
   # clang does not know `GCC ivdep`, and checks at run time for what it promises.
   target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas>")
   target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX)
+  minnow_precompile(${target} minnow_isa_${variant} <minnow/tensor/cpu/isa/row_vectors.h>)
 endfunction()
 foreach(variant IN LISTS minnow_isa_variants)
   minnow_add_isa(minnow_isa_${variant} ${variant} ${minnow_isa_sources})

@@ -23,7 +23,7 @@ mark_as_advanced(MINNOW_FUZZ)
 option(MINNOW_WERROR "Warnings are errors" OFF)
 # Most of the time goes into the headers and templates that they share.
 set(MINNOW_LIBRARY_BATCH 6 CACHE STRING "How many sources of a folder of the library are compiled as one; 1: each by itself")
-option(MINNOW_PRECOMPILE "Precompile the standard headers that most of our sources include" ON)
+option(MINNOW_PRECOMPILE "Precompile the headers that most of our sources include" ON)
 option(MINNOW_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(MINNOW_BUILD_TOOLS "Build the programs for users: minnow-inspect" ${PROJECT_IS_TOP_LEVEL})
 option(MINNOW_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
@@ -59,9 +59,12 @@ function(minnow_set_up target)
   endif()
 endfunction()
 
-# minnow_precompile(TARGET OWNER [HEADER...]): the sources of TARGET start with the standard library's headers that most of
-# them include, and the given ones. They are compiled once, with OWNER's compile options, which must be those of TARGET.
-# Ours are not among them: CMake makes system headers of all that it precompiles, of which compilers do not warn.
+# minnow_precompile(TARGET OWNER HEADER...): the sources of TARGET start with these headers, of which most of them include
+# some. They are compiled once, with OWNER's compile options, which must be those of TARGET.
+set(minnow_standard_headers
+    <algorithm> <array> <atomic> <chrono> <cmath> <cstring> <functional> <limits> <map> <memory> <mutex> <numeric> <optional>
+    <span> <sstream> <string> <unordered_map> <unordered_set> <utility> <vector>)
+set(CMAKE_PCH_PROLOGUE "")  # or compilers would not warn of ours
 function(minnow_precompile target owner)
   if(NOT MINNOW_PRECOMPILE)
     return()
@@ -69,10 +72,7 @@ function(minnow_precompile target owner)
   # For a compiler cache, whose copy may be older than the headers: clang compares contents, not times.
   target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
   if(target STREQUAL owner)
-    target_precompile_headers(
-      ${target} PRIVATE <algorithm> <array> <atomic> <chrono> <cmath> <cstring> <functional> <limits> <map> <memory> <mutex>
-                        <numeric> <optional> <span> <sstream> <string> <unordered_map> <unordered_set> <utility> <vector>
-                        ${ARGN})
+    target_precompile_headers(${target} PRIVATE ${ARGN})
   else()
     target_precompile_headers(${target} REUSE_FROM ${owner})
   endif()

@@ -21,7 +21,8 @@ def weak_symbols(path):
 
 def main():
     split = sys.argv.index("--")
-    variants, objects = sys.argv[1:split], sys.argv[split + 1:]
+    variants = sys.argv[1:split]
+    objects = [path for path in sys.argv[split + 1:] if path.endswith(".o")]  # not precompiled headers
     faults, seen, weak = 0, set(), 0
     for path in objects:
         variant = re.search(r"minnow_(?:isa|own)_(\w+)\.dir", path).group(1)

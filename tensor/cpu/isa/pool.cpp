@@ -11,9 +11,9 @@ namespace {
 
 /// Bits, of which a compiler cannot make a branch again.
 template <class T> MINNOW_HD T chosen(bool first, T a, T b) {
-  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  const Bits mask = Bits{0} - Bits{first};
-  return __builtin_bit_cast(T, (__builtin_bit_cast(Bits, a) & mask) | (__builtin_bit_cast(Bits, b) & ~mask));
+  using U = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  const U mask = U{0} - U{first};
+  return __builtin_bit_cast(T, (__builtin_bit_cast(U, a) & mask) | (__builtin_bit_cast(U, b) & ~mask));
 }
 template <class T> MINNOW_HD void take(T value, std::int32_t place, T& best, std::int32_t& at) {
   const bool larger = (value > best) | (value != value);
