@@ -152,6 +152,7 @@
 
 #include <minnow/training/checkpoint.h>
 #include <minnow/training/early_stopping.h>
+#include <minnow/training/find_lr.h>
 #include <minnow/training/history.h>
 #include <minnow/training/interrupt.h>
 #include <minnow/training/metrics.h>
