@@ -62,9 +62,9 @@ class Accuracy : public Metric {
   /// ValueError if top_k is below 1.
   explicit Accuracy(const AccuracyOptions& options = {});
   /// scores: floating-point [N, C, ...], or class numbers of the target's shape   target: class numbers [N, ...].
-  /// Class numbers are integers or bool: one score for a sample and a threshold are `update(scores > 0, target)`.  Among
-  /// equal scores the first counts, and what is no class is a miss.  ShapeError, DTypeError; ValueError if there are
-  /// fewer than top_k classes.
+  /// Class numbers are integers or bool: one score for a sample and a threshold are `update(scores > 0, target)`.
+  /// Among equal scores the first counts, and what is no class is a miss.  ShapeError, DTypeError; ValueError if there
+  /// are fewer than top_k classes.
   void update(const In& scores, const In& target);
   double value() const;
 
@@ -80,8 +80,8 @@ struct ConfusionMatrixOptions {
   std::optional<std::int64_t> ignore_index{};  ///< targets with this number do not count
 };
 /// How often which class is taken for which, and what follows from that.  Of quotients without a denominator the value
-/// is 0, as in scikit-learn, whose averages are these with labels=range(classes); a class that is ignored is left out of
-/// them.  With two classes the values of class 1 are what is meant by "the" precision or recall.  For samples with
+/// is 0, as in scikit-learn, whose averages are these with labels=range(classes); a class that is ignored is left out
+/// of them.  With two classes the values of class 1 are what is meant by "the" precision or recall.  For samples with
 /// several labels: one matrix of two classes for each.
 class ConfusionMatrix : public Metric {
  public:
