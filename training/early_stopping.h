@@ -27,7 +27,7 @@ struct EarlyStoppingOptions {
 class EarlyStopping {
  public:
   /// ValueError for a patience below 1, or a min_delta that is negative or NaN.
-  explicit EarlyStopping(const EarlyStoppingOptions& options = {});
+  explicit EarlyStopping(const EarlyStoppingOptions& options = {}, SourceLocation where = SourceLocation::current());
   /// Whether the value is the best so far; a NaN never is.
   bool update(double value);
   bool stops() const { return without_ >= options_.patience; }
@@ -37,7 +37,7 @@ class EarlyStopping {
 
   StateDict state_dict() const;
   /// ValueError if it is not that of an EarlyStopping.
-  void load_state_dict(const StateDict& state);
+  void load_state_dict(const StateDict& state, SourceLocation where = SourceLocation::current());
 
  private:
   EarlyStoppingOptions options_;

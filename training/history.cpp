@@ -5,11 +5,13 @@
 #include <charconv>
 #include <cmath>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
 #include <limits>
 #include <span>
 #include <string_view>
+#include <sys/file.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -65,7 +67,7 @@ bool parse_csv(std::string_view line, HistoryEntry& e) {
     for (std::size_t at = 0; (at = e.name.find("\"\"", at)) != std::string::npos; ++at) e.name.erase(at, 1);
   }
   return parse(line.substr(0, first), e.step) && parse(line.substr(first + 1, second - first - 1), e.epoch) &&
-         parse(line.substr(last + 1), e.value);
+         parse(line.substr(last + 1), e.value) && e.step >= 0 && e.epoch >= 0 && !e.name.empty();
 }
 
 bool parse_json(std::string_view line, HistoryEntry& e) {
@@ -83,7 +85,7 @@ bool parse_json(std::string_view line, HistoryEntry& e) {
       else reader.skip_value();
     });
     reader.end();
-    if (members != 4) return false;
+    if (members != 4 || e.name.empty()) return false;
   } catch (const io::detail::Refusal&) { return false; }
   const std::string_view value = line.substr(at + kValue.size(), line.size() - 1 - at - kValue.size());
   if (value != "null") return parse(value, e.value);
@@ -103,12 +105,60 @@ void write_file(const std::string& path, const std::string& text, SourceLocation
   file.commit();
 }
 
+std::string absolute(const std::string& path) {
+  std::error_code failed;
+  const auto whole = std::filesystem::absolute(path, failed);
+  return failed ? path : whole.string();
+}
+
+/// Whether a last line without an end is the beginning of one that was written here.
+bool is_cut_off(std::string_view rest, Format format, bool first) {
+  const auto begins = [](std::string_view text, std::string_view with) {
+    return text.substr(0, with.size()) == with.substr(0, text.size());
+  };
+  if (format == Format::json) return begins(rest, "{\"step\":");
+  return first ? begins(rest, kHeader) : rest.find_first_not_of("0123456789") == rest.find(',');
+}
+
+struct Content {
+  std::vector<HistoryEntry> entries{};
+  std::size_t size = 0;  ///< of the whole lines
+  bool ends = true;      ///< whether the last of them has its end
+};
+Content content_of(const std::string& path, SourceLocation where) {
+  const Format format = format_of(path, where);
+  const io::InputFile file("History", path, where);
+  std::string text(file.size(), '\0');
+  text.resize(file.read_some(0, std::as_writable_bytes(std::span(text))));
+  Content content;
+  for (int number = 1; content.size < text.size(); ++number) {
+    const std::size_t at = content.size, end = text.find('\n', at);
+    const std::string_view line = std::string_view(text).substr(at, end == std::string::npos ? end : end - at);
+    const bool is_first = format == Format::csv && number == 1;
+    HistoryEntry e;
+    const bool is_header = is_first && line == kHeader.substr(0, kHeader.size() - 1);
+    const bool is_entry = !is_first && (format == Format::csv ? parse_csv(line, e) : parse_json(line, e));
+    // A whole object needs no end; of a number, or a header, more may have followed.
+    const bool may_be_whole = format == Format::json && is_entry;
+    if (end == std::string::npos && !may_be_whole && is_cut_off(line, format, is_first)) break;
+    if (!is_header && !is_entry)
+      throw FormatError(
+          fmt::format("History: '{}' is no history that minnow has written\n  line {} is {}\ngive another file", path,
+                      number, io::detail::json_quoted(line.substr(0, 80))),
+          where);
+    if (is_entry) content.entries.push_back(std::move(e));
+    content.ends = end != std::string::npos;
+    content.size = content.ends ? end + 1 : text.size();
+  }
+  return content;
+}
+
 }  // namespace
 
 /// A file that lines are appended to.
 class History::File {
  public:
-  File(std::string given, SourceLocation where) : path(std::move(given)), format(format_of(path, where)) {
+  File(const std::string& given, SourceLocation where) : path(absolute(given)), format(format_of(given, where)) {
     open(where);
   }
   ~File() { ::close(fd_); }
@@ -116,29 +166,13 @@ class History::File {
   File& operator=(const File&) = delete;
 
   /// The entries of whole lines; what was cut off behind them is removed.
-  std::vector<HistoryEntry> read(SourceLocation where) {
-    const io::InputFile file("History", path, where);
-    std::string text(file.size(), '\0');
-    file.read(0, std::as_writable_bytes(std::span(text)));
-    std::vector<HistoryEntry> entries;
-    std::size_t at = 0;
-    for (int number = 1; at < text.size(); ++number) {
-      const std::size_t end = text.find('\n', at);
-      if (end == std::string::npos) break;
-      const std::string_view line(text.data() + at, end - at);
-      HistoryEntry e;
-      const bool header = format == Format::csv && number == 1 && line == kHeader.substr(0, kHeader.size() - 1);
-      if (!header && (format == Format::csv ? number == 1 || !parse_csv(line, e) : !parse_json(line, e)))
-        throw FormatError(
-            fmt::format("History: '{}' is no history that minnow has written\n  line {} is {}\ngive another "
-                        "file",
-                        path, number, io::detail::json_quoted(line.substr(0, 80))),
-            where);
-      if (!header) entries.push_back(std::move(e));
-      at = end + 1;
-    }
-    cut(at, where);
-    return entries;
+  std::vector<HistoryEntry> begin(SourceLocation where) {
+    Content content = content_of(path, where);
+    size_ = static_cast<off_t>(content.size);
+    if (::ftruncate(fd_, size_) != 0) fail(errno, where);
+    if (!content.ends) append("\n", where);
+    if (content.size == 0 && format == Format::csv) append(std::string(kHeader), where);
+    return std::move(content.entries);
   }
   void append(const std::string& text, SourceLocation where) {
     for (std::size_t done = 0; done < text.size();) {
@@ -167,11 +201,13 @@ class History::File {
   void open(SourceLocation where) {
     fd_ = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (fd_ < 0) fail(errno, where);
-  }
-  void cut(std::size_t size, SourceLocation where) {
-    size_ = static_cast<off_t>(size);
-    if (::ftruncate(fd_, size_) != 0) fail(errno, where);
-    if (size == 0 && format == Format::csv) append(std::string(kHeader), where);
+    if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      ::close(fd_);
+      throw IoError("History: '" + path +
+                        "' is written to by another History\nuse one in one program; History::read() "
+                        "only looks at a file",
+                    where);
+    }
   }
   [[noreturn]] void fail(int error, SourceLocation where) const {
     throw IoError("History: '" + path +
@@ -186,7 +222,7 @@ class History::File {
 
 History::History() = default;
 History::History(std::string path, SourceLocation where) : file_(std::make_unique<File>(std::move(path), where)) {
-  entries_ = file_->read(where);
+  entries_ = file_->begin(where);
 }
 History::~History() = default;
 History::History(History&&) noexcept = default;
@@ -212,12 +248,19 @@ std::vector<HistoryEntry> History::of(const std::string& name) const {
   return found;
 }
 
-void History::rewind(std::int64_t step, SourceLocation where) {
-  if (std::erase_if(entries_, [=](const HistoryEntry& e) { return e.step > step; }) == 0) return;
+std::vector<HistoryEntry> History::read(const std::string& path, SourceLocation where) {
+  return content_of(path, where).entries;
+}
+
+void History::keep_first(std::size_t count, SourceLocation where) {
+  if (count >= entries_.size()) return;
+  entries_.resize(count);
   if (file_) file_->replace(text_of(entries_, file_->format), where);
 }
 
 void History::save(const std::string& path, SourceLocation where) const {
+  if (file_ && absolute(path) == file_->path)
+    throw ValueError("History: '" + path + "' is its own file\neach entry is there already", where);
   write_file(path, text_of(entries_, format_of(path, where)), where);
 }
 

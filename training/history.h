@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,21 +21,27 @@ struct HistoryEntry {
 ///
 ///     training::History history("runs/mnist/history.csv");
 ///     history.log("train/loss", loss.item(), {.step = step, .epoch = epoch});
-///     for (const auto& e : history.of("train/loss")) plot(e.step, e.value);
+///     for (const auto& e : training::History::read("runs/mnist/history.csv")) plot(e.step, e.value);
 ///
 /// The end of the path is the format: ".csv" has the columns step, epoch, name, value; ".jsonl" an object with these
-/// keys in each line, in which a NaN is null and an infinity 1e999, which readers take for one.  Not thread-safe.
+/// keys, in this order, in each line, in which a NaN is null and an infinity 1e999, which Python reads as one.  Not
+/// thread-safe.
 class History {
  public:
   /// In memory alone.
   History();
-  /// Reads the entries of a file that is there, without a line at its end that was cut off, and appends to it.
-  /// ValueError for another ending; IoError if it cannot be read and written; FormatError, which names the line, for a
-  /// file that is no history.
+  /// Reads the entries of a file that is there, removes a line at its end that was cut off, and appends to it.  A
+  /// relative path stays the same if the program changes its working directory.  ValueError for another ending; IoError
+  /// if it cannot be read and written, or another History writes to it; FormatError, which names the line, for a file
+  /// that is no history, which stays as it is.
   explicit History(std::string path, SourceLocation where = SourceLocation::current());
   ~History();
   History(History&&) noexcept;
   History& operator=(History&&) noexcept;
+
+  /// The entries of a file, which may be written to; a last line that is cut off is left out.  Errors as the
+  /// constructor.
+  static std::vector<HistoryEntry> read(const std::string& path, SourceLocation where = SourceLocation::current());
 
   struct Place {
     std::int64_t step = 0, epoch = 0;
@@ -45,9 +52,9 @@ class History {
 
   const std::vector<HistoryEntry>& entries() const;
   std::vector<HistoryEntry> of(const std::string& name) const;
-  /// Forgets what was logged after a step, in the file too: where a run that was killed is continued from a checkpoint.
-  void rewind(std::int64_t step, SourceLocation where = SourceLocation::current());
-  /// Writes all entries to another file, of either format.
+  /// Forgets all but the first entries, in the file too: where a run that was killed is continued from a checkpoint.
+  void keep_first(std::size_t count, SourceLocation where = SourceLocation::current());
+  /// Writes all entries to another file, of either format.  ValueError for its own.
   void save(const std::string& path, SourceLocation where = SourceLocation::current()) const;
 
  private:

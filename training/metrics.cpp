@@ -126,6 +126,15 @@ void Metric::merge(const Tensor& state) {
   state_ = state_.defined() ? state_ + other.to(state_.device()) : other.clone();
 }
 
+StateDict Metric::state_dict() const {
+  const Tensor own = state();
+  return {{"state", own.defined() ? own : zeros({0}, DType::float64)}};
+}
+void Metric::load_state_dict(const StateDict& values) {
+  reset();
+  if (values.at("state").numel() != 0) merge(values.at("state"));
+}
+
 void Mean::update(const In& values, double weight) {
   const NoGradGuard no_grad;
   const Operation op("metrics::Mean", values.where, {{"values", *values}});

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 #include <minnow/tensor/in.h>
+#include <minnow/tensor/io/state_dict.h>
 #include <minnow/tensor/tensor.h>
 
 // Measures of a data set, from its batches.  update() records no gradient and does not wait for a device; what is
@@ -22,6 +23,9 @@ class Metric {
   /// Adds what state() of another one of the same kind gave: of another part of the data, or of another process
   /// (dist::joined).  ValueError if it has another size.
   virtual void merge(const Tensor& state);
+  /// For a Checkpoint: an epoch that goes on keeps what it has measured.
+  StateDict state_dict() const;
+  void load_state_dict(const StateDict& values);
 
  protected:
   explicit Metric(std::int64_t size) : size_(size) {}

@@ -1,8 +1,12 @@
 #include <minnow/training/run.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <limits>
+#include <system_error>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/io/load.h>
 
@@ -11,63 +15,135 @@ namespace {
 
 constexpr std::size_t kMostPending = 256;
 
-EarlyStoppingOptions stopping_of(const RunOptions& o) {
+EarlyStoppingOptions stopping_of(const RunOptions& o, SourceLocation where) {
+  if (o.epochs < 0 || o.patience < 0)
+    throw ValueError(fmt::format("Run: epochs is {} and patience {}\nthey must not be negative", o.epochs, o.patience),
+                     where);
+  if (o.keep < 1) throw ValueError(fmt::format("Run: keep must be at least 1, got {}\n2 is usual", o.keep), where);
+  if (o.patience > 0 && o.watch.empty())
+    throw ValueError("Run: patience needs a number to watch\ngive .watch = \"valid/loss\", and log it in each epoch",
+                     where);
   return {.best = o.best, .patience = o.patience > 0 ? o.patience : std::numeric_limits<std::int64_t>::max()};
+}
+
+/// A number for what epochs are compared by (FNV-1a).
+std::int64_t comparison_of(const RunOptions& o) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : o.watch + (o.best == Best::max ? '+' : '-'))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return static_cast<std::int64_t>(hash);
+}
+
+/// The best checkpoint of a folder, or else the newest one; empty if there is none.
+std::string checkpoint_in(const std::string& folder) {
+  std::string best, newest;
+  std::error_code ignored;
+  for (const auto& file : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string path = file.path().string(), name = file.path().filename().string();
+    if (!name.starts_with("checkpoint-") || !name.ends_with(".safetensors")) continue;
+    std::string& which = name.find("-best") != std::string::npos ? best : newest;
+    if (which < path) which = path;
+  }
+  return best.empty() ? newest : best;
 }
 
 }  // namespace
 
 Run::Run(const std::string& folder, const RunOptions& options, SourceLocation where)
-    : options_(options),
+    : options_(((void)stopping_of(options, where), options)),
+      folder_(std::filesystem::absolute(folder).string()),
       checkpoint_(folder, {.keep = options.keep, .higher_is_better = options.best == Best::max}, where),
-      history_(folder + "/history.csv", where),
-      stopping_(stopping_of(options)) {
-  if (options.epochs < 0 || options.patience < 0)
-    throw ValueError(
-        fmt::format("Run: epochs is {} and patience {}\nthey must not be negative", options.epochs, options.patience),
-        where);
-  if (options.patience > 0 && options.watch.empty())
-    throw ValueError("Run: patience needs a number to watch\ngive .watch = \"valid/loss\", and log it in each epoch",
-                     where);
+      history_(folder_ + "/history.csv", where),
+      stopping_(stopping_of(options, where)),
+      comparison_(comparison_of(options)) {
   checkpoint_.add("run_epoch", epoch_, where).add("run_step", step_, where).add("run_passes", passes_, where);
+  checkpoint_.add("run_entries", entries_, where).add("run_comparison", comparison_, where);
+  checkpoint_.add("run_is_watched", is_watched_, where).add("run_watched", watched_, where);
+  checkpoint_.add("run_is_within", is_within_, where);
   checkpoint_.add("run_stopping", stopping_, where);
+}
+Run::~Run() {
+  try {
+    write_pending({});
+  } catch (const std::exception&) {  // the loop has thrown already, or the file is not there
+  }
 }
 
 void Run::begin(SourceLocation where) {
+  if (!guard_) guard_.emplace();
   if (began_) return;
   const auto found = checkpoint_.resume(where);
-  if (found) newest_ = found->path;
-  history_.rewind(found ? step_ : -1, where);
+  if (found && comparison_ != comparison_of(options_))
+    throw ValueError(
+        "Run: '" + folder_ + "' was compared by another .watch or .best\ngive the same ones, or another folder", where);
+  if (found && is_within_ == 0) newest_ = found->path;
+  repeats_ = is_within_ != 0;
+  is_within_ = 0;
+  history_.keep_first(static_cast<std::size_t>(found ? entries_ : 0), where);
   began_ = true;
 }
 
-bool Run::is_over() const {
-  return interrupted() != 0 || epoch_ >= options_.epochs || (options_.patience > 0 && stopping_.stops());
+bool Run::is_over() {
+  const bool over =
+      stopped_ || interrupted() != 0 || epoch_ >= options_.epochs || (options_.patience > 0 && stopping_.stops());
+  if (over) guard_.reset();
+  return over;
+}
+
+void Run::save(std::optional<double> metric, bool background, SourceLocation where) {
+  write_pending(where);
+  entries_ = std::ssize(history_.entries());
+  const std::string path = checkpoint_.save({.metric = metric, .background = background}, where);
+  if (background) newest_ = path;
+}
+
+bool Run::begin_pass(const void* loader, bool is_part, SourceLocation where) {
+  if (is_part && std::find(parts_.begin(), parts_.end(), loader) == parts_.end())
+    throw ValueError(
+        "Run: the loader is not a part of the run, which could not go on with it\ncall run.add(\"train\", "
+        "loader) before the epochs",
+        where);
+  if (loops_ > 0)
+    throw ValueError("Run: a loop over batches() is within another one\nuse batches_without_steps() for the inner one",
+                     where);
+  if (leave_epoch_) end_pass();  // the one before was left early
+  if (pass_++ < passes_) return false;
+  repeats_ = false;
+  return true;
+}
+void Run::end_pass() {
+  passes_ = pass_;
+  leave_epoch_ = nullptr;
+}
+bool Run::stops_after_step(SourceLocation where) {
+  if (interrupted() == 0) return false;
+  is_within_ = 1;
+  save(std::nullopt, false, where);  // before the program does anything else
+  stopped_ = true;
+  return true;
 }
 
 void Run::end_epoch(SourceLocation where) {
+  if (stopped_) return;
   write_pending(where);
-  if (interrupted() != 0) {
-    newest_ = checkpoint_.save({}, where);
-    return;
-  }
-  if (!options_.watch.empty()) {
-    if (!watched_)
-      throw ValueError(fmt::format("Run: epoch {} has not logged '{}', by which epochs are compared\ncall "
-                                   "epoch.log(\"{}\", ...) in each epoch, or choose another .watch",
-                                   epoch_, options_.watch, options_.watch),
-                       where);
-    stopping_.update(*watched_);
-  }
-  const std::optional<double> metric = watched_ && !std::isnan(*watched_) ? watched_ : std::nullopt;
-  watched_.reset();
-  ++epoch_, pass_ = passes_ = 0;
-  newest_ = checkpoint_.save({.metric = metric, .background = true}, where);
+  if (leave_epoch_) leave_epoch_(), leave_epoch_ = nullptr;
+  const bool watches = !options_.watch.empty(), watched = is_watched_ != 0;
+  const double value = watched_;
+  if (watched) stopping_.update(value);
+  const std::int64_t number = epoch_++;
+  pass_ = passes_ = is_watched_ = 0;
+  save(watched && !std::isnan(value) ? std::optional(value) : std::nullopt, true, where);
   if (is_over()) checkpoint_.wait(where);
+  if (watches && !watched)
+    throw ValueError(
+        fmt::format("Run: epoch {} has not logged '{}', by which epochs are compared\ncall epoch.log(\"{}\", "
+                    "...) in each epoch, or choose another .watch",
+                    number, options_.watch, options_.watch),
+        where);
 }
 
 void Run::log(const std::string& name, double value, SourceLocation where) {
-  if (interrupted() == 0) write({step_, epoch_, name, value}, where);
+  if (!stopped_ && !repeats_) write({step_, epoch_, name, value}, where);
 }
 void Run::log(const std::string& name, const Tensor& value, SourceLocation where) {
   value.require_defined("Run", where);
@@ -75,12 +151,12 @@ void Run::log(const std::string& name, const Tensor& value, SourceLocation where
     throw ShapeError(fmt::format("Run: '{}' has {} elements\nlog one number, e.g. its mean", name, value.numel()),
                      where);
   if (value.device().is_cpu()) return log(name, value.item<double>(), where);
-  if (interrupted() != 0) return;
+  if (stopped_ || repeats_) return;
   pending_.push_back({{step_, epoch_, name}, value.detach().clone()});
   if (pending_.size() >= kMostPending) write_pending(where);
 }
 void Run::write(const HistoryEntry& entry, SourceLocation where) {
-  if (entry.name == options_.watch) watched_ = entry.value;
+  if (entry.name == options_.watch) watched_ = entry.value, is_watched_ = 1;
   history_.log(entry.name, entry.value, {.step = entry.step, .epoch = entry.epoch}, where);
 }
 void Run::write_pending(SourceLocation where) {
@@ -94,10 +170,20 @@ void Run::write_pending(SourceLocation where) {
 
 StateDict Run::best(const std::string& name, SourceLocation where) {
   checkpoint_.wait(where);
-  const std::string of_metric = checkpoint_.best_path(), &path = of_metric.empty() ? newest_ : of_metric;
-  if (path.empty()) throw ValueError("Run: nothing was saved yet\nan epoch is saved at its end", where);
+  std::string path = checkpoint_.best_path();
+  if (path.empty()) path = newest_;
+  if (path.empty() || !std::filesystem::exists(path)) path = checkpoint_in(folder_);
+  if (path.empty()) throw ValueError("Run: no epoch was saved yet\nan epoch is saved at its end", where);
   const std::string prefix = name + '.';
-  return load(path, {.prefix = prefix, .rename = {{prefix, ""}}}, where);
+  StateDict part;
+  for (const auto& [full, value] : load(path, Device(), where))
+    if (full.starts_with(prefix)) part.set(full.substr(prefix.size()), value);
+  if (part.empty())
+    throw ValueError("Run: there is no part '" + name +
+                         "' with tensors\ngive a name that add() was given, of a module or "
+                         "a StateDict",
+                     where);
+  return part;
 }
 
 }  // namespace minnow::training

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -38,38 +39,44 @@ struct RunOptions {
 ///       for (auto& [x, y] : epoch.batches_without_steps(valid)) accuracy.update(net(x), y);
 ///       epoch.log("valid/accuracy", accuracy.value());
 ///     }
+///     if (interrupted()) return 128 + interrupted();
 ///     net.load_state_dict(run.best("model"));
 ///
 /// Started again in the same folder, it goes on where its last checkpoint was, with the same bits as without the
-/// interruption.  After Ctrl-C (or SIGTERM ...) the loops over batches end, what is logged then is not kept, and the
-/// run saves and ends: interrupted() says so.  One program at a time uses a folder.  Not thread-safe.
+/// interruption.  After Ctrl-C (or SIGTERM ...) the loop over batches() saves when its batch is done, and the epochs
+/// end: what the program does after that is not part of the run, and nothing is logged.  In other places the epoch goes
+/// on to its end first.  What an epoch gathers in variables (a mean of losses) must be a part of the run to be whole
+/// after an interruption within it.  One Run in a process at a time; one program at a time uses a folder.  Not
+/// thread-safe.
 class Run {
  public:
   class Epoch;
   class Epochs;
 
-  /// Makes the folder if it is missing.  IoError; ValueError for options out of range.
+  /// Makes the folder if it is missing.  IoError, also if another Run uses it; ValueError for options out of range.
   explicit Run(const std::string& folder, const RunOptions& options = {},
                SourceLocation where = SourceLocation::current());
   /// Waits for the last checkpoint; warns if it has failed.
-  ~Run() = default;
+  ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
   /// What the run is made of, as Checkpoint::add: modules, optimizers, schedules, loaders, numbers, tensors.
   template <class T> Run& add(std::string name, T& part, SourceLocation where = SourceLocation::current()) {
     checkpoint_.add(std::move(name), part, where);
+    parts_.push_back(&part);
     return *this;
   }
-  /// The epochs that are left, for a range loop.  Loads the newest checkpoint when the loop begins.  At the end of an
-  /// epoch ValueError if it has not logged `watch`; errors of Checkpoint and History.
+  /// The epochs that are left, for a range loop.  Loads the newest checkpoint when the loop begins: ValueError if that
+  /// run had another `watch` or `best`.  At the end of an epoch ValueError, after it was saved, if it has not logged
+  /// `watch`; errors of Checkpoint and History.
   Epochs epochs(SourceLocation where = SourceLocation::current());
 
   const History& history() const { return history_; }
   /// How many batches Epoch::batches() has given, in all.
   std::int64_t step() const { return step_; }
-  /// The part of that name in the best epoch, or in the last one without `watch`.  ValueError if nothing was saved, or
-  /// there is no such part.
+  /// The tensors of a part of that name in the best epoch, or in the last one without `watch`; before epochs() in that
+  /// which the folder has.  ValueError if no epoch was saved, or the part has no tensors.
   StateDict best(const std::string& name, SourceLocation where = SourceLocation::current());
   /// The best value of `watch`; NaN before the first epoch.
   double best_value() const { return stopping_.best(); }
@@ -81,26 +88,35 @@ class Run {
   };
 
   void begin(SourceLocation where);
+  void save(std::optional<double> metric, bool background, SourceLocation where);
   void end_epoch(SourceLocation where);
-  bool is_over() const;
+  bool is_over();
   void log(const std::string& name, double value, SourceLocation where);
   void log(const std::string& name, const Tensor& value, SourceLocation where);
   void write(const HistoryEntry& entry, SourceLocation where);
   void write_pending(SourceLocation where);
-  /// Whether an interrupted epoch has had this loop over batches, which begins.
-  bool begins_done_pass() { return pass_++ < passes_; }
+  // Of a loop over batches that are steps.  begin_pass: false if an interrupted epoch has had it.
+  bool begin_pass(const void* loader, bool is_part, SourceLocation where);
+  void end_pass();
+  bool stops_after_step(SourceLocation where);
 
   RunOptions options_;
-  InterruptGuard guard_;
+  const std::string folder_;
+  std::optional<InterruptGuard> guard_{};  ///< of the loop over epochs
   Checkpoint checkpoint_;
-  std::string newest_;  ///< the last checkpoint
+  std::vector<const void*> parts_{};
+  std::string newest_{};  ///< the checkpoint of the last epoch
   History history_;
   EarlyStopping stopping_;
-  std::vector<Pending> pending_;  ///< values on a device
-  std::optional<double> watched_{};
-  bool began_ = false;
-  std::int64_t epoch_ = 0, step_ = 0;
-  std::int64_t pass_ = 0, passes_ = 0;  ///< loops over batches in this epoch: begun, and done
+  std::vector<Pending> pending_{};        ///< values on a device
+  std::function<void()> leave_epoch_{};   ///< of the loader whose loop has begun and has not come to its end
+  bool began_ = false, stopped_ = false;  ///< stopped: saved after a signal
+  bool repeats_ = false;                  ///< what an epoch that goes on has done before
+  int loops_ = 0;                         ///< over steps, that exist
+  std::int64_t pass_ = 0;                 ///< of the loops in this epoch
+  // Parts of the checkpoint.
+  std::int64_t epoch_ = 0, step_ = 0, passes_ = 0, entries_ = 0, comparison_ = 0, is_watched_ = 0, is_within_ = 0;
+  double watched_ = 0;
 };
 
 /// An epoch of a run.
@@ -108,12 +124,19 @@ class Run::Epoch {
  public:
   /// From 0 on.
   std::int64_t number() const { return run_->epoch_; }
-  /// The batches of a loader that is a part of the run, each of which is a step.  Ends early after Ctrl-C.
-  template <class Loader> auto batches(Loader& loader) const { return Batches<Loader>{&loader, run_}; }
+  /// The batches of a loader that is a part of the run, each of which is a step; saves and ends early after Ctrl-C.
+  /// ValueError for a loader that could be a part and is none (what has no state_dict() begins again when a run goes
+  /// on), and for a loop within another one.
+  template <class Loader> auto batches(Loader& loader, SourceLocation where = SourceLocation::current()) const {
+    return Batches<Loader>{&loader, run_, true, where};
+  }
   /// The same of data that is only looked at.
-  template <class Loader> auto batches_without_steps(Loader& loader) const { return Batches<Loader>{&loader, nullptr}; }
-  /// Puts a number into the history, at the current step; a tensor of one element is read later, so that a step does
-  /// not wait for its device.  ShapeError unless it has one element.
+  template <class Loader> auto batches_without_steps(Loader& loader) const {
+    return Batches<Loader>{&loader, run_, false, {}};
+  }
+  /// Puts a number into the history, at the current step; a tensor of one element on another device is read later, at
+  /// the end of the epoch or when there are many, so that a step does not wait for it.  ShapeError unless it has one
+  /// element.
   void log(const std::string& name, double value, SourceLocation where = SourceLocation::current()) const {
     run_->log(name, value, where);
   }
@@ -125,21 +148,36 @@ class Run::Epoch {
   friend class Epochs;
   explicit Epoch(Run* run) : run_(run) {}
 
-  /// run: nullptr if they are no steps.
   template <class Loader> struct Batches {
     Loader* loader;
     Run* run;
+    bool steps;
+    SourceLocation where;
 
     class Iterator {
      public:
-      Iterator(Loader& loader, Run* run) : run_(run), last_(loader.end()) {
-        if (interrupted() != 0 || (run && run->begins_done_pass())) return;
-        at_.emplace(loader.begin());
+      explicit Iterator(const Batches& of) : of_(of), last_(of.loader->end()) {
+        if (of.run->stopped_) return;
+        if (of.steps) {
+          constexpr bool kIsPart = requires { of.loader->load_state_dict(of.loader->state_dict()); };
+          if (!of.run->begin_pass(of.loader, kIsPart, of.where)) return;
+          ++of.run->loops_;
+          loops_ = true;
+        }
+        at_.emplace(of.loader->begin());
+        if constexpr (requires { of.loader->set_epoch(of.loader->epoch() + 1); })
+          if (of.steps) of.run->leave_epoch_ = [l = of.loader] { l->set_epoch(l->epoch() + 1); };
         count();
       }
+      ~Iterator() {
+        if (loops_) --of_.run->loops_;
+      }
+      Iterator(const Iterator&) = delete;
+      Iterator& operator=(const Iterator&) = delete;
+
       decltype(auto) operator*() const { return **at_; }
       Iterator& operator++() {
-        if (interrupted() != 0) {  // the loader stays at the batch that is done, from which a checkpoint goes on
+        if (of_.steps && of_.run->stops_after_step(of_.where)) {
           at_.reset();
         } else {
           ++*at_;
@@ -153,13 +191,16 @@ class Run::Epoch {
       void count() {
         const bool ends = *at_ == last_;
         if (ends) at_.reset();
-        if (run_) ++(ends ? run_->passes_ : run_->step_);
+        if (!of_.steps) return;
+        if (ends) of_.run->end_pass();
+        else ++of_.run->step_;
       }
-      Run* run_;
+      const Batches of_;
       decltype(std::declval<Loader&>().end()) last_;
       std::optional<decltype(std::declval<Loader&>().begin())> at_{};
+      bool loops_ = false;
     };
-    Iterator begin() const { return {*loader, run}; }
+    Iterator begin() const { return Iterator(*this); }
     std::default_sentinel_t end() const { return {}; }
   };
 

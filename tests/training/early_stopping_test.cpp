@@ -3,6 +3,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow::test {
@@ -44,6 +45,10 @@ TEST(EarlyStopping, GoesOnFromItsState) {
   EXPECT_FALSE(other.update(0.15));
   EXPECT_TRUE(other.stops());
   EXPECT_THROW(other.load_state_dict({}), ValueError);
+  StateDict bad = stopping.state_dict();
+  bad.set("without", tensor({1, 2}));
+  EXPECT_THROW(other.load_state_dict(bad), ValueError);
+  EXPECT_EQ(other.best(), 0.1);
 }
 
 TEST(EarlyStopping, RefusesOptionsOutOfRange) {

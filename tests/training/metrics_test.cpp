@@ -172,6 +172,15 @@ TEST_P(Metrics, MergeWhatFits) {
   EXPECT_EQ(sum(five.counts()).item<int>(), 6);
 }
 
+TEST_P(Metrics, ArePartsOfACheckpoint) {
+  Accuracy accuracy, other;
+  other.load_state_dict(accuracy.state_dict());
+  EXPECT_TRUE(std::isnan(other.value()));
+  accuracy.update(tensor({1, 2}, {DType::int64, device}), tensor({1, 3}, {DType::int64, device}));
+  other.load_state_dict(accuracy.state_dict());
+  EXPECT_EQ(other.value(), 0.5);
+}
+
 TEST_P(Metrics, R2OfEqualTargetsIsNoQuotientOfRoundings) {
   Regression right, wrong;
   const Tensor target = full({3}, 0.1, {DType::float64, device});

@@ -1,6 +1,7 @@
 #include <minnow/training/run.h>
 
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/random/sample.h>
+#include <minnow/optim/lr_scheduler.h>
 #include <minnow/optim/optimizers.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -53,10 +55,12 @@ Result train(const std::string& folder, const RunOptions& options = {.epochs = 3
   optim::Adam adam(net.parameters(), {.lr = 0.01});
   data::DataLoader loader(Sums(), {.batch_size = 4, .shuffle = true, .seed = 3}), valid(Sums(), {.batch_size = 12});
   training::Run run(folder, options);
-  run.add("model", net).add("adam", adam).add("train", loader);
+  optim::LRScheduler schedule(adam, optim::ExponentialLR({.gamma = 0.5}));
+  run.add("model", net).add("adam", adam).add("train", loader).add("schedule", schedule);
   Result result;
   for (auto epoch : run.epochs()) {
     ++result.epochs;
+    epoch.log("lr", adam.lr());
     net.train();
     for (auto& [x, y] : epoch.batches(loader)) {
       const Tensor loss = nn::mse_loss(net(x), y);
@@ -66,8 +70,9 @@ Result train(const std::string& folder, const RunOptions& options = {.epochs = 3
       epoch.log("train/loss", loss.detach());
       if (at_step) at_step(run.step());
     }
+    schedule.step();
     net.eval();
-    double sum = 0;
+    double sum = rand({1}).item<double>();
     for (auto& [x, y] : epoch.batches_without_steps(valid)) sum += nn::mse_loss(net(x), y).item<double>();
     if (at_step) at_step(-1 - epoch.number());
     epoch.log("valid/loss", sum / 2);
@@ -90,7 +95,10 @@ TEST(TrainingRun, LogsSavesAndKnowsTheBest) {
   const Result all = train(folder / "a");
   EXPECT_EQ(all.epochs, 3);
   EXPECT_EQ(all.steps, 18);
-  training::History history(folder / "a/history.csv");
+  training::History history;
+  for (const auto& e : training::History::read(folder / "a/history.csv"))
+    history.log(e.name, e.value, {e.step, e.epoch});
+  EXPECT_EQ(history.of("lr")[1].step, 6);
   const auto losses = history.of("train/loss"), valid = history.of("valid/loss");
   ASSERT_EQ(losses.size(), 18);
   EXPECT_EQ(losses[0].step, 1);
@@ -107,14 +115,16 @@ TEST(TrainingRun, LogsSavesAndKnowsTheBest) {
 TEST(TrainingRun, GoesOnExactlyAfterAnInterruptionAtAnyStep) {
   const TemporaryFolder folder;
   const Result all = train(folder / "all");
-  for (const std::int64_t at : {1, 4, 6, 11, 12, 18, -1, -2, -3}) {
-    const std::string own = folder / ("at" + std::to_string(at));
-    const Result part = train(own, {.epochs = 3, .watch = "valid/loss"}, [at](std::int64_t step) {
-      if (step == at) std::raise(SIGINT);
-    });
-    EXPECT_LT(part.history.size(), all.history.size()) << at;
-    expect_equal(train(own), all);
-  }
+  for (const char* const watch : {"valid/loss", "train/loss"})
+    for (const std::int64_t at : {1, 4, 6, 11, 12, 18, -1, -2, -3}) {
+      const std::string own = folder / (watch[0] + std::to_string(at));
+      const Result part = train(own, {.epochs = 3, .watch = watch}, [at](std::int64_t step) {
+        if (step == at) std::raise(SIGINT);
+      });
+      EXPECT_LE(part.history.size(), all.history.size()) << at;
+      EXPECT_EQ(part.steps, at > 0 ? at : -at * 6);
+      expect_equal(train(own, {.epochs = 3, .watch = watch}), all);
+    }
 }
 
 TEST(TrainingRun, GoesOnExactlyAfterAKill) {
@@ -126,7 +136,9 @@ TEST(TrainingRun, GoesOnExactlyAfterAKill) {
     ASSERT_GE(child, 0);
     if (child == 0) {
       train(own, {.epochs = 3, .watch = "valid/loss"}, [at](std::int64_t step) {
-        if (step == at) std::raise(SIGKILL);
+        if (step != at) return;
+        usleep(100'000);  // the checkpoint of the epoch before is written
+        std::raise(SIGKILL);
       });
       _exit(1);
     }
@@ -167,6 +179,73 @@ TEST(TrainingRun, WithoutANumberToWatchTheLastIsTheBest) {
   EXPECT_EQ(run.best("model").at("weight").item<int>(), 2);
 }
 
+/// 4 of 6 batches in each epoch.
+std::vector<std::int64_t> broken_off(const std::string& folder, int stop_at) {
+  data::DataLoader loader(Sums(), {.batch_size = 4, .shuffle = true, .seed = 3});
+  training::Run run(folder, {.epochs = 3});
+  StateDict order{{"sum", zeros({1}, DType::float64)}};
+  run.add("train", loader).add("order", order);
+  std::int64_t steps = 0;
+  for (auto epoch : run.epochs()) {
+    for (auto& [x, y] : epoch.batches(loader)) {
+      order.at("sum").mul_(3).add_(x(0, 0).item<double>());
+      if (++steps == stop_at) std::raise(SIGINT);
+      if (run.step() % 4 == 0) break;
+    }
+  }
+  return {run.step(), static_cast<std::int64_t>(order.at("sum").item<double>() * 1000)};
+}
+
+TEST(TrainingRun, GoesOnExactlyWhereLoopsAreLeftEarly) {
+  const TemporaryFolder folder;
+  const std::vector<std::int64_t> all = broken_off(folder / "all", 0);
+  EXPECT_EQ(all[0], 12);
+  for (const int at : {2, 4, 6, 8}) {
+    const std::string own = folder / std::to_string(at);
+    broken_off(own, at);
+    EXPECT_EQ(broken_off(own, 0), all) << at;
+  }
+}
+
+TEST(TrainingRun, RefusesLoadersThatCouldNotGoOn) {
+  const TemporaryFolder folder;
+  data::DataLoader loader(Sums(), {.batch_size = 4}), other(Sums(), {.batch_size = 4});
+  training::Run run(folder / "run", {.epochs = 1});
+  run.add("train", loader).add("other", other);
+  data::DataLoader stranger(Sums(), {.batch_size = 4});
+  for (auto epoch : run.epochs()) {
+    const auto loop = [&](auto& outer, auto& inner) {
+      for (auto& a : epoch.batches(outer))
+        for (auto& b : epoch.batches(inner)) (void)a, (void)b;
+    };
+    EXPECT_THROW(loop(stranger, other), ValueError);
+    EXPECT_THROW(loop(loader, other), ValueError);
+  }
+}
+
+TEST(TrainingRun, IsOneInItsFolderAndComparesByOneNumber) {
+  const TemporaryFolder folder;
+  Tensor weight = zeros({1});
+  StateDict state{{"weight", weight}};
+  const auto start = [&](const RunOptions& options) {
+    training::Run run(folder / "run", options);
+    run.add("model", state);
+    EXPECT_THROW(training::Run(folder / "run", options), IoError);
+    for (auto epoch : run.epochs()) {
+      weight.fill_(epoch.number());
+      epoch.log("loss", static_cast<double>(epoch.number())), epoch.log("other", 1);
+    }
+  };
+  start({.epochs = 2, .watch = "loss"});
+  EXPECT_THROW(start({.epochs = 3, .watch = "other"}), ValueError);
+  EXPECT_THROW(start({.epochs = 3, .watch = "loss", .best = training::Best::max}), ValueError);
+  start({.epochs = 4, .watch = "loss"});
+  EXPECT_EQ(weight.item<int>(), 3);
+  // Of a run that is over, in a program that only looks.
+  training::Run run(folder / "run", {.epochs = 4, .watch = "loss"});
+  EXPECT_EQ(run.best("model").at("weight").item<int>(), 0);
+}
+
 TEST(TrainingRun, NamesWhatIsMissing) {
   const TemporaryFolder folder;
   EXPECT_THROW(training::Run(folder / "a", {.epochs = -1}), ValueError);
@@ -179,6 +258,9 @@ TEST(TrainingRun, NamesWhatIsMissing) {
     }
   };
   EXPECT_THROW(loop(), ValueError);
+  EXPECT_FALSE(std::filesystem::exists(folder / "a"));
+  training::Run other(folder / "c", {.epochs = 1});
+  EXPECT_THROW((void)other.best("model"), ValueError);
 }
 
 }  // namespace
