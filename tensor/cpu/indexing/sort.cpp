@@ -150,7 +150,9 @@ template <int bits, class E> E* sort_by_halves(E* from, E* other, std::int64_t n
 }
 
 template <class T, class E> E* sort_entries(E* entries, E* other, std::int64_t n) {
-  const auto [low, bits] = range_of<T>(entries, n);
+  const auto range = range_of<T>(entries, n);
+  const KeyOf<T> low = range.first;
+  const int bits = range.second;
   if (n <= kComparedRow && n <= kCountedDigit * ((bits + kShortDigitBits - 1) / kShortDigitBits)) {
     std::sort(entries, entries + n);
     return entries;
