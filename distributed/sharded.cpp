@@ -101,10 +101,10 @@ Shards::Shards(std::vector<Tensor> parameters, SourceLocation where) : parameter
   std::vector<std::int64_t> bytes(ranks, 0);
   for (std::size_t i = 0; i < order.size(); ++i) {
     // The first ones one to each, so that none is left without.
-    const std::size_t owner =
+    const std::size_t least =
         i < ranks ? i : static_cast<std::size_t>(std::min_element(bytes.begin(), bytes.end()) - bytes.begin());
-    owners_[order[i]] = static_cast<int>(owner);
-    bytes[owner] += parameters_[order[i]].nbytes();
+    owners_[order[i]] = static_cast<int>(least);
+    bytes[least] += parameters_[order[i]].nbytes();
   }
   std::vector<std::size_t> counts(ranks, 0);
   for (std::size_t k = 0; k < parameters_.size(); ++k) {

@@ -30,7 +30,7 @@ struct Points {
   }
 };
 
-struct Net : nn::Module {
+struct NormedNet : nn::Module {
   nn::Linear first = child("first", nn::Linear(3, 8));
   nn::BatchNorm1d norm = child("norm", nn::BatchNorm1d(8));
   nn::Dropout dropout = child("dropout", nn::Dropout(0.2));
@@ -40,7 +40,7 @@ struct Net : nn::Module {
 
 struct Training {
   std::uint64_t seed = (manual_seed(4), 4);  // before the weights are drawn
-  Net net;
+  NormedNet net;
   optim::Adam adam{net.parameters(), {.lr = 0.003}};
   data::DataLoader<Points> loader{Points(), {.batch_size = 8, .shuffle = true, .seed = 2}};
 

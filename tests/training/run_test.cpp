@@ -34,7 +34,7 @@ struct Sums {
   }
 };
 
-struct Net : nn::Module {
+struct SumNet : nn::Module {
   nn::Linear first = child("first", nn::Linear(3, 4));
   nn::Dropout dropout = child("dropout", nn::Dropout(0.3));
   nn::Linear last = child("last", nn::Linear(4, 1));
@@ -51,7 +51,7 @@ struct Result {
 Result train(const std::string& folder, const RunOptions& options = {.epochs = 3, .watch = "valid/loss"},
              const std::function<void(std::int64_t)>& at_step = {}) {
   manual_seed(7);
-  Net net;
+  SumNet net;
   optim::Adam adam(net.parameters(), {.lr = 0.01});
   data::DataLoader loader(Sums(), {.batch_size = 4, .shuffle = true, .seed = 3}), valid(Sums(), {.batch_size = 12});
   training::Run run(folder, options);
