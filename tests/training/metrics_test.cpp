@@ -194,9 +194,12 @@ TEST_P(Metrics, AreRefusedInACapturedStep) {
   BinaryScores scores;
   const Tensor x = ones({2}, device);
   CapturedStep step([&](const Tensor& t) { return mean_of.update(t), sum(t); }, {.device = device});
-  EXPECT_THROW((step(x), step(x), step(x)), BackendError);
+  const auto run = [&](CapturedStep& s) {  // a GPU captures it after some runs
+    for (int i = 0; i < 6; ++i) s(x);
+  };
+  EXPECT_THROW(run(step), BackendError);
   CapturedStep other([&](const Tensor& t) { return scores.update(t, t), sum(t); }, {.device = device});
-  EXPECT_THROW((other(x), other(x), other(x)), BackendError);
+  EXPECT_THROW(run(other), BackendError);
 }
 
 TEST_P(Metrics, PerplexityIsOfTheTargetsThatCount) {
