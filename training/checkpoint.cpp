@@ -474,4 +474,12 @@ std::string Checkpoint::best_path() const {
   return found == own.rend() ? "" : state_->path_of(*found);
 }
 
+std::string Checkpoint::found_path(SourceLocation where) const {
+  const CallSite site("Checkpoint::found_path", where);
+  const std::vector<File> files = files_of(state_->folder);
+  if (files.empty()) return "";
+  const auto best = std::find_if(files.rbegin(), files.rend(), [](const File& file) { return file.best; });
+  return state_->path_of(best == files.rend() ? files.back() : *best);
+}
+
 }  // namespace minnow

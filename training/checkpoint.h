@@ -127,6 +127,8 @@ class Checkpoint {
   void wait(SourceLocation where = SourceLocation::current());
   /// The file with the best metric of this run; empty if there is none.
   std::string best_path() const;
+  /// The best file that the folder has, of any run, or else the newest one; empty if there is none.  IoError.
+  std::string found_path(SourceLocation where = SourceLocation::current()) const;
 
  private:
   struct Number {

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <limits>
-#include <system_error>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/io/load.h>
 
@@ -32,19 +31,6 @@ std::int64_t comparison_of(const RunOptions& o) {
   for (const char c : o.watch + (o.best == Best::max ? '+' : '-'))
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return static_cast<std::int64_t>(hash);
-}
-
-/// The best checkpoint of a folder, or else the newest one; empty if there is none.
-std::string checkpoint_in(const std::string& folder) {
-  std::string best, newest;
-  std::error_code ignored;
-  for (const auto& file : std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string path = file.path().string(), name = file.path().filename().string();
-    if (!name.starts_with("checkpoint-") || !name.ends_with(".safetensors")) continue;
-    std::string& which = name.find("-best") != std::string::npos ? best : newest;
-    if (which < path) which = path;
-  }
-  return best.empty() ? newest : best;
 }
 
 }  // namespace
@@ -172,7 +158,7 @@ StateDict Run::best(const std::string& name, SourceLocation where) {
   checkpoint_.wait(where);
   std::string path = checkpoint_.best_path();
   if (path.empty()) path = newest_;
-  if (path.empty() || !std::filesystem::exists(path)) path = checkpoint_in(folder_);
+  if (path.empty() || !std::filesystem::exists(path)) path = checkpoint_.found_path(where);
   if (path.empty()) throw ValueError("Run: no epoch was saved yet\nan epoch is saved at its end", where);
   const std::string prefix = name + '.';
   StateDict part;

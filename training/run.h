@@ -161,10 +161,9 @@ class Run::Epoch {
         if (of.steps) {
           constexpr bool kIsPart = requires { of.loader->load_state_dict(of.loader->state_dict()); };
           if (!of.run->begin_pass(of.loader, kIsPart, of.where)) return;
-          ++of.run->loops_;
-          loops_ = true;
         }
         at_.emplace(of.loader->begin());
+        if (of.steps) loops_ = ++of.run->loops_ > 0;
         if constexpr (requires { of.loader->set_epoch(of.loader->epoch() + 1); })
           if (of.steps) of.run->leave_epoch_ = [l = of.loader] { l->set_epoch(l->epoch() + 1); };
         count();
