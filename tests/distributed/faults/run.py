@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 MPIRUN, PROGRAM = sys.argv[1:3]
 EMULATED = sys.argv[3:] == ["emulated"]
@@ -46,21 +47,29 @@ GPU_CASES = [  # environment variables, what a rank does, whether all goes well 
 ]
 
 
+@contextmanager
+def environment(**variables):
+    """With a folder of its own: Open MPI 4 fails where two mpirun make or remove the same one at once."""
+    with tempfile.TemporaryDirectory(prefix="ranks", ignore_cleanup_errors=True) as folder:
+        yield {**os.environ, "OMPI_MCA_orte_tmpdir_base": folder, **variables}
+
+
 def start(ranks, *arguments, **variables):
     command = [MPIRUN, "--oversubscribe", "--allow-run-as-root", "-n", str(ranks), PROGRAM, *map(str, arguments)]
     began = time.monotonic()
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=2 * LIMIT,
-                              env={**os.environ, **variables})
-    except subprocess.TimeoutExpired as late:
-        return None, str(late.output) + str(late.stderr), 2 * LIMIT
+    with environment(**variables) as variables:
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=2 * LIMIT, env=variables)
+        except subprocess.TimeoutExpired as late:
+            return None, str(late.output) + str(late.stderr), 2 * LIMIT
     return done.returncode, done.stdout + done.stderr, time.monotonic() - began
 
 
 def interrupt():
     """Ctrl-C, as mpirun gets it; an empty text if all ranks stopped at the same step."""
     command = [MPIRUN, "--oversubscribe", "--allow-run-as-root", "-n", "3", PROGRAM, "stop"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as ranks:
+    with environment() as variables, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                                      errors="replace", env=variables) as ranks:
         begun = ranks.stdout.readline()
         time.sleep(random.uniform(0.0, 0.2))
         ranks.send_signal(signal.SIGINT)
