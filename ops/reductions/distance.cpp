@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 #include <vector>
+#include <minnow/autograd/checkpoint.h>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
@@ -13,6 +14,7 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
+#include <minnow/tensor/runtime/threads.h>
 
 namespace minnow {
 namespace {
@@ -28,22 +30,22 @@ constexpr std::int64_t kFewRows = 25;
 Tensor differences(const Tensor& a, const Tensor& b) { return sub(a.unsqueeze(-2), b.unsqueeze(-3)); }
 
 /// The norms of all differences, with the rows of b side by side; on the CPU of as many rows of a at once as stay in
-/// its cache.
+/// the caches, and again in backward.
 Tensor norms(const Tensor& a, const Tensor& b, double p) {
-  constexpr std::int64_t kElements = 1 << 16;
+  const std::int64_t elements = std::int64_t{num_threads()} << 16;
   const std::int64_t count = a.size(-2), batch = a.numel() / std::max<std::int64_t>(1, count),
                      each = std::max(batch * b.size(-2), b.numel());  // differences with a row of a
   const std::int64_t step =
-      a.device().is_cpu() ? std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(1, each)) : count;
+      a.device().is_cpu() ? std::max<std::int64_t>(1, elements / std::max<std::int64_t>(1, each)) : count;
   const Tensor columns = b.mT().contiguous().unsqueeze(-3);
+  const auto of_rows = [p](const Tensor& rows, const Tensor& of_b) {
+    return norm(sub(rows.unsqueeze(-1), of_b), p, -2);
+  };
+  if (step >= count) return of_rows(a, columns);
   std::vector<Tensor> parts;
-  std::int64_t at = 0;
-  do {
-    const std::int64_t n = std::min(step, count - at);
-    parts.push_back(norm(sub(a.narrow(-2, at, n).unsqueeze(-1), columns), p, -2));
-    at += n;
-  } while (at < count);
-  return parts.size() == 1 ? parts[0] : cat(parts, -2);
+  for (std::int64_t at = 0; at < count; at += step)
+    parts.push_back(checkpoint(of_rows, a.narrow(-2, at, std::min(step, count - at)), columns));
+  return cat(parts, -2);
 }
 
 Tensor euclidean(const Tensor& a, const Tensor& b) {

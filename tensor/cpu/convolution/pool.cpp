@@ -67,8 +67,9 @@ struct PoolGeometry {
 
   std::int64_t lanes() const { return channels / inner; }
   int threads(const View& x) const {
+    // A comparison with its index takes as long as several copies.
     const std::int64_t bytes =
-        batch * channels * (h.in * w.in + h.out * w.out) * static_cast<std::int64_t>(x.itemsize());
+        4 * batch * channels * (h.in * w.in + h.out * w.out) * static_cast<std::int64_t>(x.itemsize());
     return bytes < kParallelBytes ? 1 : num_threads();
   }
   /// Whether windows have neighbours one element apart.

@@ -16,7 +16,7 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr std::int64_t kCopyElements = 1 << 16;
+constexpr std::int64_t kCopyElements = 1 << 13;
 constexpr std::int64_t kShort = 16;  ///< rows that a loop along another dimension writes faster
 
 char* bytes_at(const View& t, std::int64_t element) {
@@ -197,7 +197,12 @@ template <class T> void run_rows(const RowCopy& c, const View& source, const Vie
                        : bytes <= 32                      ? copy_short<16>
                        : bytes <= 64                      ? copy_short<32>
                                                           : copy_short<64>;
-  parallel_blocks(c.rows * parts, kElements / part, 2 * target.nbytes(), [&](std::int64_t begin, std::int64_t end) {
+  // Whole cache lines are touched, some of which another thread may have written.
+  constexpr std::int64_t kLine = 64, kBlock = 1 << 16;
+  const std::int64_t step = std::min<std::int64_t>(kLine, std::abs(c.to_step) * std::int64_t{sizeof(T)}),
+                     touched = std::max(kLine, part * step), count = c.rows * parts;
+  const std::int64_t block = std::max<std::int64_t>(1, kBlock / touched);
+  parallel_blocks(count, block, 2 * count * touched, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t index[kMaxRank], first = 0;
     const T* from = nullptr;
     T* to = nullptr;
@@ -298,9 +303,10 @@ template <> void execute(const calls::Fill& args) {
   loops().store[static_cast<int>(compute)][static_cast<int>(out.dtype())](source, pattern.bytes, 1);
   const bool zero = std::all_of(pattern.bytes, pattern.bytes + pattern.size, [](char c) { return c == 0; });
   if (zero && is_dense(out.shape(), out.strides())) {
-    // Long blocks: only they are written without being read first.
     const bool streams = is_streamed(out.nbytes());
-    parallel_blocks(out.numel(), std::int64_t{1} << 18, out.nbytes(), [&](std::int64_t begin, std::int64_t end) {
+    // Only long blocks are written without being read first.
+    const std::int64_t block = streams ? std::int64_t{1} << 18 : kCopyElements;
+    parallel_blocks(out.numel(), block, out.nbytes(), [&](std::int64_t begin, std::int64_t end) {
       const std::size_t bytes = static_cast<std::size_t>(end - begin) * pattern.size;
       if (streams) loops().stream_zeros(bytes_at(out, begin), bytes);
       else std::memset(bytes_at(out, begin), 0, bytes);

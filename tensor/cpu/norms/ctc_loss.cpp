@@ -51,10 +51,12 @@ Outcome check(const calls::CtcLoss& args) {
   return padded || used == longest ? Outcome::ok : Outcome::index_out_of_range;
 }
 
+constexpr std::int64_t kWork = 16;  // an element takes an exponential and a logarithm: as long as so many bytes
+
 template <class T> void run(const calls::CtcLoss& args) {
   const std::int64_t batch = args.x.shape()[1];
   T* const losses = static_cast<T*>(args.losses.raw_data());
-  parallel_for(batch, args.alpha.nbytes(), [&](std::int64_t n) {
+  parallel_for(batch, kWork * args.alpha.nbytes(), [&](std::int64_t n) {
     const std::int64_t first = first_target(args.targets, numbers(args.target_lengths), n);
     const kernels::CtcSample<T> one = sample<T>(args, n, first);
     const std::int64_t states = one.states();
@@ -72,7 +74,7 @@ template <class T> void run(const calls::CtcLossBackward& args) {
   const std::int64_t row = 2 * (batch ? *std::max_element(lengths, lengths + batch) : 0) + 1;
   const ThreadScratch memory(static_cast<std::size_t>(2 * row) * sizeof(T));
   const T* const grads = static_cast<const T*>(args.grad.raw_data());
-  parallel_for(batch, 2 * args.alpha.nbytes() + args.grad_x.nbytes(), [&](std::int64_t n) {
+  parallel_for(batch, kWork * args.alpha.nbytes() + args.grad_x.nbytes(), [&](std::int64_t n) {
     const std::int64_t first = first_target(args.targets, lengths, n);
     const kernels::CtcSample<T> one = sample<T>(args, n, first);
     const std::int64_t states = one.states();

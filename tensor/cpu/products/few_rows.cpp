@@ -9,6 +9,24 @@
 namespace minnow::cpu {
 namespace {
 
+constexpr std::int64_t kDotPart = 1 << 14;
+
+/// The product of two long vectors, as a sum of parts that do not depend on the number of threads.
+template <class T> void run_dot(const FewRowsPartOf<T>& whole) {
+  constexpr std::int64_t kParts = 64;
+  const std::int64_t each = std::max(kDotPart, (whole.k + kParts - 1) / kParts), parts = (whole.k + each - 1) / each;
+  T sums[kParts];
+  parallel_loop(parts, num_threads(), [&](std::int64_t i) {
+    FewRowsPartOf<T> part = whole;
+    part.k = std::min(each, whole.k - i * each);
+    part.a += i * each, part.b += i * each, part.c = sums + i, part.add = false;
+    few_rows_loops<T>().transposed(part);
+  });
+  T sum = whole.add ? *whole.c : T(0);
+  for (std::int64_t i = 0; i < parts; ++i) sum += sums[i];
+  *whole.c = sum;
+}
+
 /// Computes `whole`, whose rows of a have strides; plain: b has dense columns, else its transpose.
 template <class T> void run(FewRowsPartOf<T> whole, std::int64_t a_row, std::int64_t a_col, bool plain) {
   const FewRowsLoopsOf<T>& loops = few_rows_loops<T>();
@@ -19,6 +37,7 @@ template <class T> void run(FewRowsPartOf<T> whole, std::int64_t a_row, std::int
       for (std::int64_t k = 0; k < depth; ++k) copy[r * depth + k] = whole.a[r * a_row + k * a_col];
     whole.a = copy;
   }
+  if (rows == 1 && n == 1 && !plain && depth >= 2 * kDotPart && whole.bias == nullptr) return run_dot(whole);
   // Rows of the transpose are read one after the other, and may be taken over by another thread in small parts.
   constexpr std::int64_t kEach = 64;
   const std::int64_t bytes = n * depth * static_cast<std::int64_t>(sizeof(T)), step = plain ? 1 : whole.b_step;

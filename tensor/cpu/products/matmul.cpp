@@ -106,7 +106,8 @@ template <class T> bool run_own(const MatmulParams& params, const MatmulOperands
     for (std::int64_t i = 0; i < batch; ++i) multiply(product_of<T>(o, i, add));
     return true;
   }
-  parallel_for(batch, batch * work, [&](std::int64_t i) { multiply(product_of<T>(o, i, add)); });
+  constexpr std::int64_t kCall = 256;  // multiplications in the time of the smallest product
+  parallel_for(batch, batch * std::max(work, kCall), [&](std::int64_t i) { multiply(product_of<T>(o, i, add)); });
   return true;
 }
 
