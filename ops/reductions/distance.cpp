@@ -14,7 +14,6 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
-#include <minnow/tensor/runtime/threads.h>
 
 namespace minnow {
 namespace {
@@ -32,11 +31,11 @@ Tensor differences(const Tensor& a, const Tensor& b) { return sub(a.unsqueeze(-2
 /// The norms of all differences, with the rows of b side by side; on the CPU of as many rows of a at once as stay in
 /// the caches, and again in backward.
 Tensor norms(const Tensor& a, const Tensor& b, double p) {
-  const std::int64_t elements = std::int64_t{num_threads()} << 16;
+  constexpr std::int64_t kElements = 1 << 17;
   const std::int64_t count = a.size(-2), batch = a.numel() / std::max<std::int64_t>(1, count),
                      each = std::max(batch * b.size(-2), b.numel());  // differences with a row of a
   const std::int64_t step =
-      a.device().is_cpu() ? std::max<std::int64_t>(1, elements / std::max<std::int64_t>(1, each)) : count;
+      a.device().is_cpu() ? std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(1, each)) : count;
   const Tensor columns = b.mT().contiguous().unsqueeze(-3);
   const auto of_rows = [p](const Tensor& rows, const Tensor& of_b) {
     return norm(sub(rows.unsqueeze(-1), of_b), p, -2);

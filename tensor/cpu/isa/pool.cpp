@@ -135,6 +135,13 @@ MINNOW_HD void largest_of_each(const T* x, const std::int32_t* rows, const RowWi
       largest_of_many<T, Rows>(x, rows, i, end, *y, *places);
       continue;
     }
+    if (inner == 1) {
+      T most = *y;
+      std::int32_t where = *places;
+      for (; i < end; i += w.step) take_any(x[i], (Rows ? rows[i] : 0) + static_cast<std::int32_t>(i), most, where);
+      *y = most, *places = where;
+      continue;
+    }
     for (; i < end; i += w.step) {
       const auto column = static_cast<std::int32_t>(i);
       const T* __restrict from = x + i * inner;

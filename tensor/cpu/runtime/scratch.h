@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <minnow/tensor/cpu/runtime/per_thread.h>
 #include <minnow/tensor/cpu/runtime/team.h>
@@ -29,10 +30,11 @@ inline void* scratch(std::size_t bytes) {
 class ThreadScratch {
  public:
   explicit ThreadScratch(std::size_t bytes, std::size_t shared_bytes = 0)
-      : bytes_((bytes + 63) / 64 * 64), nested_(in_parallel()), parts_(nested_ ? 1 : num_threads()), limit_(parts_) {
+      : bytes_(round_up(bytes)), nested_(in_parallel()), parts_(nested_ ? 1 : num_threads()), limit_(parts_) {
     const std::size_t own = bytes_ * static_cast<std::size_t>(parts_);
     if (own + shared_bytes == 0) return;
-    auto* data = static_cast<std::byte*>(scratch(own + shared_bytes));
+    auto* data = static_cast<std::byte*>(scratch(own + shared_bytes + kApart));
+    data += round_up(reinterpret_cast<std::uintptr_t>(data)) - reinterpret_cast<std::uintptr_t>(data);
     if (bytes != 0) data_ = data;
     if (shared_bytes != 0) shared_ = data + own;
   }
@@ -46,6 +48,10 @@ class ThreadScratch {
   void* shared() const { return shared_; }
 
  private:
+  /// Processors fetch cache lines in pairs: what two threads write must not be in one.
+  static constexpr std::size_t kApart = 128;
+  static std::size_t round_up(std::size_t bytes) { return (bytes + kApart - 1) / kApart * kApart; }
+
   std::size_t bytes_;
   bool nested_;  // the loop then runs on this thread only
   int parts_;
