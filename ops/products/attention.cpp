@@ -119,6 +119,7 @@ Tensor scores(const Tensor& q, const Tensor& k, double scale) {
   const Tensor columns = k.transpose(1, 2);
   constexpr std::int64_t kFew = 2;
   const Backend& backend = dispatch({{"query", q}});
+  if (!backend.computes_on_host() && !is_grad_enabled()) return raw::matmul(q, columns, {}, scale);
   if (!is_half(q.dtype()) || !backend.computes_on_host() || (q.size(1) <= kFew && !backend.computes_half(q.dtype())))
     return matmul(mul(q, scale), columns);
   return record("scaled_dot_product_attention", raw::matmul(q, columns, DType::float32, scale), {q, k},
@@ -142,7 +143,9 @@ Tensor weights(const Tensor& q, const Tensor& k, const Plan& plan, const Part& p
     // Row i takes columns up to i; the first p.row + 1 columns are taken by all rows.
     const std::int64_t all = std::min(p.row + 1, p.columns);
     if (all < p.columns) {
-      const Tensor blocked = triu(ones({p.rows, p.columns - all}, {DType::bool_, q.device()}), p.row + 1 - all);
+      const TensorOptions numbers{DType::int64, q.device()};
+      const Tensor blocked =
+          lt(arange(p.row, p.row + p.rows, 1, numbers).unsqueeze(1), arange(all, p.columns, 1, numbers));
       const Tensor last = products.narrow(2, all, p.columns - all);
       if (!is_grad_enabled()) masked_fill_(last, blocked, kNever);
       else products = cat({products.narrow(2, 0, all), masked_fill(last, blocked, kNever)}, 2);
@@ -159,15 +162,17 @@ Tensor weights(const Tensor& q, const Tensor& k, const Plan& plan, const Part& p
 
 Part whole(const Plan& plan) { return {0, plan.n, 0, plan.rows, plan.columns}; }
 
-/// Calls f(part) for parts of which each has as many weights as a cache holds.
-template <class F> void for_parts(const Plan& plan, const F& f) {
-  constexpr std::int64_t kWeights = 1 << 19, kFewRows = 64, kManyRows = 128;
+/// Calls f(part) for parts of which each has as many weights as a cache holds; on a GPU many more, since each part
+/// launches some twenty kernels.
+template <class F> void for_parts(const Tensor& q, const Plan& plan, const F& f) {
+  constexpr std::int64_t kFewRows = 64, kManyRows = 128;
+  const std::int64_t most = std::int64_t{1} << (dispatch({{"query", q}}).computes_on_host() ? 19 : 27);
   // Keys are packed for the product with each part: many rows share it.
-  const std::int64_t room = kWeights / std::max<std::int64_t>(plan.columns, 1),
+  const std::int64_t room = most / std::max<std::int64_t>(plan.columns, 1),
                      least = std::min(plan.rows, std::clamp(room, kFewRows, kManyRows));
   const std::int64_t rows = std::clamp(room / plan.n, least, plan.rows);
   const std::int64_t count =
-      std::clamp<std::int64_t>(kWeights / (rows * std::max<std::int64_t>(plan.columns, 1)), 1, plan.n);
+      std::clamp<std::int64_t>(most / (rows * std::max<std::int64_t>(plan.columns, 1)), 1, plan.n);
   for (std::int64_t n = 0; n < plan.n; n += count)
     for (std::int64_t row = 0; row < plan.rows; row += rows) {
       const std::int64_t some = std::min(rows, plan.rows - row);
@@ -185,7 +190,7 @@ void add_product(const Tensor& out, const Tensor& a, const Tensor& b) {
 Tensor forward_in_parts(const Tensor& q, const Tensor& k, const Tensor& v, const Plan& plan) {
   const NoGradGuard guard;
   const Tensor y = empty({plan.n, plan.rows, v.size(2)}, {q.dtype(), q.device()});
-  for_parts(plan, [&](const Part& p) {
+  for_parts(q, plan, [&](const Part& p) {
     const Tensor w = weights(of_part(q, p, p.row, p.rows), of_part(k, p, 0, p.columns), plan, p);
     copy_(of_part(y, p, p.row, p.rows), matmul(w, of_part(v, p, 0, p.columns)));
   });
@@ -194,7 +199,7 @@ Tensor forward_in_parts(const Tensor& q, const Tensor& k, const Tensor& v, const
 
 Gradients gradients_in_parts(const Tensor& grad, const Tensor& q, const Tensor& k, const Tensor& v, const Plan& plan) {
   const Tensor g_q = empty_like(q), g_k = zeros_like(k), g_v = zeros_like(v);
-  for_parts(plan, [&](const Part& p) {
+  for_parts(q, plan, [&](const Part& p) {
     const Tensor rows = mul(of_part(q, p, p.row, p.rows), plan.scale), g = of_part(grad, p, p.row, p.rows),
                  columns = of_part(k, p, 0, p.columns);
     const Tensor w = weights(of_part(q, p, p.row, p.rows), columns, plan, p);

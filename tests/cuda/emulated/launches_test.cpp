@@ -121,6 +121,14 @@ TEST(CudaLaunches, Reductions) {
                  {"norm", {64, 3000}, [](const Tensor& x) { return norm(x); }, 1, 4}});
 }
 
+// More weights than are kept for backward.
+TEST(CudaLaunches, Attention) {
+  const auto own = [](bool causal) {
+    return [=](const Tensor& x) { return scaled_dot_product_attention(x, x, x, {}, {.is_causal = causal}); };
+  };
+  expect_within({{"all", {2, 4, 512, 8}, own(false), 4, 17}, {"causal", {2, 4, 512, 8}, own(true), 9, 22}});
+}
+
 /// A convolution with a bias, and an activation.
 Row convolution(const char* name, DType dtype, Activation activation, std::size_t forward, std::size_t backward,
                 MemoryFormat format = MemoryFormat::contiguous, const Shape& shape = {2, 4, 40, 70}) {
