@@ -5,6 +5,8 @@
 #include <minnow/nn/detail/access.h>
 #include <minnow/nn/detail/thread_state.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/runtime/calling_thread.h>
+#include <minnow/tensor/runtime/observers.h>
 #include <minnow/tensor/runtime/warning.h>
 
 namespace minnow::nn::detail {
@@ -48,9 +50,28 @@ Call::Call(const Module& module, SourceLocation where)
   if (outer_ && !called.registered && !(called.parameters.empty() && called.children.empty()))
     note_unregistered(module, outer_->module_);
   state.call = this;
+  if (minnow::detail::calling_thread.scopes) [[unlikely]]
+    minnow::detail::calling_thread.scopes->enter({.key = this,
+                                                  .kind = minnow::detail::ScopeKind::module,
+                                                  .name = called.path.c_str(),
+                                                  .where = where_,
+                                                  .type = &typeid(module),
+                                                  .module = &called,
+                                                  .records = is_grad_enabled()});
 }
 
-Call::~Call() { state.call = outer_; }
+Call::~Call() {
+  if (minnow::detail::calling_thread.scopes) [[unlikely]]
+    minnow::detail::calling_thread.scopes->leave(this);
+  state.call = outer_;
+}
+
+std::string Call::path() {
+  if (!state.call) return {};
+  const Module& module = state.call->module_;
+  const std::string& path = Access::state(module).path;
+  return path.empty() ? class_name(typeid(module)) : path;
+}
 
 SourceLocation Call::line() { return state.call ? state.call->where_ : SourceLocation(); }
 
