@@ -33,6 +33,9 @@ class Call {
   static std::string path();
 
  private:
+  /// "Conv2d", of a call.
+  static std::string type_of(const void* call);
+
   const Module& module_;
   SourceLocation where_;
   CallSite user_site_;  // no operation: those in forward() are outermost

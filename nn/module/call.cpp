@@ -56,6 +56,7 @@ Call::Call(const Module& module, SourceLocation where)
                                                   .name = called.path.c_str(),
                                                   .where = where_,
                                                   .type = &typeid(module),
+                                                  .type_name = type_of,
                                                   .module = &called,
                                                   .records = is_grad_enabled()});
 }
@@ -66,11 +67,15 @@ Call::~Call() {
   state.call = outer_;
 }
 
+std::string Call::type_of(const void* call) {
+  const std::string text = static_cast<const Call*>(call)->module_.describe();
+  return text.substr(0, text.find('('));
+}
+
 std::string Call::path() {
   if (!state.call) return {};
-  const Module& module = state.call->module_;
-  const std::string& path = Access::state(module).path;
-  return path.empty() ? class_name(typeid(module)) : path;
+  const std::string& path = Access::state(state.call->module_).path;
+  return path.empty() ? type_of(state.call) : path;
 }
 
 SourceLocation Call::line() { return state.call ? state.call->where_ : SourceLocation(); }

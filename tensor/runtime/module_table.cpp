@@ -25,7 +25,7 @@ std::size_t Table::entry_of(const Scope& scope) {
   if (known != newest_.end() && *entries_[known->second].type == *scope.type &&
       (!*scope.name || entries_[known->second].name == scope.name))
     return known->second;
-  const std::string type = minnow::detail::type_name(*scope.type), name = *scope.name ? scope.name : type;
+  const std::string type = scope.type_name(scope.key), name = *scope.name ? scope.name : type;
   const auto others = std::count_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == name; });
   entries_.push_back(
       {{.module = others ? fmt::format("{}#{}", name, others + 1) : name, .type = type}, name, scope.type});

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <typeinfo>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/source_location.h>
@@ -52,8 +53,9 @@ struct Scope {
   SourceLocation where{};                ///< if it is known
   std::int64_t bytes = 0;                ///< that are copied
   const std::type_info* type = nullptr;  ///< of a module
-  const void* module = nullptr;          ///< the same for all handles of a module
-  bool records = false;                  ///< a module whose operations are recorded for backward
+  std::string (*type_name)(const void* key) = nullptr;
+  const void* module = nullptr;  ///< the same for all handles of a module
+  bool records = false;          ///< a module whose operations are recorded for backward
 };
 
 /// The same for scopes, of which there are few: none for each operation.

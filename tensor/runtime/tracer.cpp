@@ -4,7 +4,6 @@
 #include <atomic>
 #include <utility>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/text.h>
 
 namespace minnow::detail {
 namespace {
@@ -176,7 +175,7 @@ void Tracer::enter(const Scope& scope) noexcept {
                      .kind = scope.type ? TraceKind::module : TraceKind::range};
     if (scope.type) {
       auto type = types_.find(scope.type);
-      if (type == types_.end()) type = types_.emplace(scope.type, name(type_name(*scope.type))).first;
+      if (type == types_.end()) type = types_.emplace(scope.type, name(scope.type_name(scope.key))).first;
       entry.operands = type->second;
     }
     entry.name = scope.type && !*scope.name ? entry.operands : name(scope.name);

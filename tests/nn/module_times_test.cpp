@@ -89,6 +89,13 @@ TEST(Table, MemoryOfADevice) {
   EXPECT_GE(table_row(table, "Linear").kept_bytes, 400'000);
 }
 
+TEST(Table, TypesAsTheyArePrinted) {
+  nn::Sequential net(nn::Conv2d(1, 2, 3));
+  const profile::Table table;
+  net(ones({1, 1, 4, 4}));
+  EXPECT_EQ(table_row(table, "0").type, "Conv2d");
+}
+
 TEST(Table, ModulesOfOneName) {
   nn::Sequential generator(nn::Linear(4, 4)), discriminator(nn::Linear(4, 4));
   const profile::Table table;
