@@ -3,7 +3,6 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <minnow/autograd/record.h>
-#include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
@@ -59,13 +58,13 @@ std::string describe_end(const Edge& edge) {
 
 void set_detect_anomaly(bool on, AnomalyOptions options) {
   calling_thread.detects_anomaly = on;
-  autograd::ThreadState::current().checks_forward = on && options.check_forward;
+  calling_thread.checks_forward = on && options.check_forward;
 }
 
 bool is_anomaly_enabled() { return calling_thread.detects_anomaly; }
 
 DetectAnomalyGuard::DetectAnomalyGuard(AnomalyOptions options)
-    : on_(is_anomaly_enabled()), options_{autograd::ThreadState::current().checks_forward} {
+    : on_(is_anomaly_enabled()), options_{calling_thread.checks_forward} {
   set_detect_anomaly(true, options);
 }
 DetectAnomalyGuard::~DetectAnomalyGuard() { set_detect_anomaly(on_, options_); }

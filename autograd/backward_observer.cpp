@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <minnow/autograd/anomaly.h>
 #include <minnow/autograd/gradient_sum.h>
+#include <minnow/tensor/internal.h>
+#include <minnow/tensor/runtime/calling_thread.h>
+#include <minnow/tensor/runtime/observers.h>
 
 namespace minnow::autograd {
 namespace {
@@ -54,9 +57,12 @@ bool BackwardObserver::takes(GradientQueue::Entry& entry) const {
   if (checks_ && entry.leaf)
     check_gradient_at(edge_of(entry.leaf, entry.grad), entry.grad, "the gradient after the hooks of a leaf",
                       "a hook returned it");
-  if (!requests_ || stops_) return false;
-  store(entry);
-  return entry.leaf || !needed_.contains(entry.node.get());
+  if (requests_ && !stops_) {
+    store(entry);
+    if (entry.leaf || !needed_.contains(entry.node.get())) return true;
+  }
+  if (entry.node && calling_thread.observer) calling_thread.observer->runs(entry.node->order());
+  return false;
 }
 
 void BackwardObserver::store(GradientQueue::Entry& entry) const {

@@ -17,8 +17,8 @@ struct RequestedGradient {
   Tensor grad{};
 };
 
-/// What a backward does that an ordinary one does not: it looks for anomalies, if that is on, and finds requested
-/// gradients instead of adding to those of leaves.
+/// What a backward does that an ordinary one does not: it looks for anomalies, if that is on, tells the thread's
+/// observer which node runs, and finds requested gradients instead of adding to those of leaves.
 class BackwardObserver {
  public:
   BackwardObserver();

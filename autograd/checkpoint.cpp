@@ -7,37 +7,48 @@
 #include <minnow/autograd/record.h>
 #include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/backend/used_memory.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/runtime/calling_thread.h>
+#include <minnow/tensor/runtime/observers.h>
 
 namespace minnow::autograd {
 namespace {
 
 constexpr const char* kName = "checkpoint";
 
+/// The memory of an operand, and its version when an operation used it.
+struct UsedMemory {
+  std::weak_ptr<Storage> storage;
+  std::uint32_t version;
+};
+
+/// Takes note of the operands of this thread's operations.
+class UseOfMemory final : CallObserver {
+ public:
+  std::vector<UsedMemory> used{};
+
+ private:
+  void operands(const Operands& operands) override {
+    CallObserver::operands(operands);
+    for (const Operand& o : operands)
+      if (o.tensor.defined()) used.push_back({o.tensor.storage(), o.tensor.storage()->version()});
+  }
+};
+
 /// While f runs.  It keeps its own casts of parameters: the graph of each of its runs ends at the parameters.
 class CheckpointScope {
  public:
-  /// `used`, if not null, takes note of what f reads.
-  CheckpointScope(bool again, const AutocastMode& autocast, std::vector<UsedMemory>* used)
-      : before_(ThreadState::current().checkpoint),
-        used_before_(std::exchange(used_memory, used)),
-        no_site_(CallSite::none()),
-        autocast_(autocast, false) {
+  CheckpointScope(bool again, const AutocastMode& autocast)
+      : before_(ThreadState::current().checkpoint), no_site_(CallSite::none()), autocast_(autocast, false) {
     ThreadState::current().checkpoint = {true, again || before_.again};
   }
-  ~CheckpointScope() {
-    ThreadState::current().checkpoint = before_;
-    used_memory = used_before_;
-  }
+  ~CheckpointScope() { ThreadState::current().checkpoint = before_; }
   CheckpointScope(const CheckpointScope&) = delete;
   CheckpointScope& operator=(const CheckpointScope&) = delete;
 
  private:
   ThreadState::Checkpoint before_;
-  std::vector<UsedMemory>* used_before_;
   CallSite no_site_;
   AutocastScope autocast_;
 };
@@ -121,7 +132,7 @@ class Recomputation {
       for (const Saved& x : inputs_) inputs.push_back(x());
       require_unchanged_memory();
       const GeneratorScope generator(random_);
-      const CheckpointScope scope(true, autocast_, nullptr);
+      const CheckpointScope scope(true, autocast_);
       start = next_order();
       results = f_(inputs);
     }
@@ -234,10 +245,11 @@ std::vector<Tensor> checkpoint(CheckpointedFunction f, std::vector<Tensor> input
   std::vector<Tensor> outputs;
   std::vector<UsedMemory> used;
   {
-    const CheckpointScope scope(is_recomputing(), calling_thread.autocast, &used);
+    UseOfMemory use;
+    const CheckpointScope scope(is_recomputing(), calling_thread.autocast);
     outputs = f(inputs);
+    used = std::move(use.used);
   }
-  if (auto* outer = used_memory) outer->insert(outer->end(), used.begin(), used.end());
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].defined() && inputs[i].storage()->version() != versions[i])
       throw AutogradError(message("the function writes to its argument, and would do so again in backward",

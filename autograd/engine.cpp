@@ -184,13 +184,13 @@ class AfterBackward {
 
 void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gradients, BackwardOptions options,
               SourceLocation where) {
-  const profile::Range range("backward");
+  const profile::Range range("backward", detail::ScopeKind::backward);
   const CallSite site("backward", where);
   refuse_in_hook();
   refuse_in_checkpoint();
   require_seeds(outputs, gradients);
   std::optional<BackwardObserver> observer;
-  if (is_anomaly_enabled()) observer.emplace();
+  if (is_anomaly_enabled() || calling_thread.observer) observer.emplace();
   BackwardPass run(options.retain_graph, options.create_graph, observer ? &*observer : nullptr);
   for (std::size_t i = 0; i < outputs.size(); ++i) run.seed(outputs[i], seed_gradient(outputs, i, gradients));
   if (autograd::leaves_are_awaited()) run.note_first_uses();
@@ -201,6 +201,7 @@ void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gra
 
 std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<Tensor>& inputs,
                          const GradOptions& options, SourceLocation where) {
+  const profile::Range range("grad", detail::ScopeKind::backward);
   const CallSite site("grad", where);
   refuse_in_hook();
   require_seeds(outputs, options.grad_outputs);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <minnow/autograd/anomaly.h>
-#include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/runtime/calling_thread.h>
+#include <minnow/tensor/runtime/observers.h>
 
 namespace minnow {
 namespace {
@@ -12,6 +13,14 @@ void add_edges(autograd::Node& node, std::span<const autograd::Input> inputs) {
   node.edges().reserve(inputs.size());
   for (const autograd::Input& in : inputs)
     node.edges().push_back(in.tensor.defined() ? autograd::edge_to(in.tensor) : autograd::Edge{});
+}
+
+bool is_watched() { return calling_thread.checks_forward || calling_thread.observer; }
+
+void tell(const autograd::Node& node, std::span<const Tensor> outputs, std::span<const autograd::Input> inputs) {
+  if (calling_thread.observer) calling_thread.observer->recorded(node.order());
+  if (calling_thread.checks_forward)
+    for (const Tensor& out : outputs) autograd::check_result(node, out, inputs);
 }
 
 }  // namespace
@@ -45,7 +54,8 @@ void autograd::attach(const std::shared_ptr<Node>& node, Tensor& out, std::span<
   slot->producer = node;
   slot->produced_version = out.storage()->version();
   out.set_slot(std::move(slot));
-  if (ThreadState::current().checks_forward) check_result(*node, out, inputs);
+  if (is_watched()) [[unlikely]]
+    tell(*node, {&out, 1}, inputs);
 }
 
 void autograd::attach(const std::shared_ptr<JointNode>& node, std::span<Tensor> outputs,
@@ -56,8 +66,8 @@ void autograd::attach(const std::shared_ptr<JointNode>& node, std::span<Tensor> 
   }
   add_edges(*node, inputs);
   node->attach(outputs);
-  if (ThreadState::current().checks_forward)
-    for (const Tensor& out : outputs) check_result(*node, out, inputs);
+  if (is_watched()) [[unlikely]]
+    tell(*node, outputs, inputs);
 }
 
 }  // namespace minnow

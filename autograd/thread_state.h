@@ -17,7 +17,6 @@ struct ThreadState {
   bool records = true;                                           ///< is_grad_enabled()
   AutoGradMode* innermost_mode = nullptr;                        ///< of the guards
   bool in_hook = false;                                          ///< a gradient hook of the user is running
-  bool checks_forward = false;                                   ///< AnomalyOptions
   std::vector<std::function<void()>>* after_backward = nullptr;  ///< of the backward that runs
   RunningNode* running = nullptr;                                ///< the innermost running node
   /// The function of checkpoint().

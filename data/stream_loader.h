@@ -10,6 +10,7 @@
 #include <minnow/data/detail/collate.h>
 #include <minnow/data/detail/fields.h>
 #include <minnow/data/loader_options.h>
+#include <minnow/tensor/runtime/observers.h>
 
 namespace minnow::data {
 
@@ -102,6 +103,7 @@ template <class Open> class StreamLoader<Open>::Iterator {
     const StreamLoaderOptions& options = loader_->options_;
     State& state = *state_;
     state.batch = Batch();
+    const minnow::detail::OpenScope scope(minnow::detail::ScopeKind::wait, "wait for batch");
     while (!state.ended && static_cast<std::int64_t>(state.samples.size()) < options.batch_size) read_one(state);
     const std::vector<std::vector<Tensor>> samples = std::exchange(state.samples, {});
     state.done =

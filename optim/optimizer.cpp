@@ -45,7 +45,7 @@ void Optimizer::zero_grad() {
 void Optimizer::step(SourceLocation where) { step_unless({}, where); }
 
 void Optimizer::step_unless(std::span<const Tensor> found_inf, SourceLocation where) {
-  const profile::Range range("step");
+  const profile::Range range("step", minnow::detail::ScopeKind::step);
   settle();
   found_inf_ = found_inf;
   const std::string op = std::string(rule_.name) + "::step";

@@ -17,7 +17,7 @@ LONG_COMMENT = re.compile(r"^(?=.{121})\s*///? \S", re.M)  # the formatter leave
 GENERATED = {"tensor/methods.h", "ops/tensor_methods.cpp"}
 GROUND = {
     "error", "device", "dtype", "shape", "checked", "source_location", "call_site", "calling_thread", "half",
-    "config", "text", "internal",
+    "config", "text", "internal", "observers",
 }
 FLOORS = {
     "tensor/backend": 2, "tensor/kernels": 2,
@@ -33,7 +33,10 @@ FRONTS = {
     "tensor/create.cpp": "tensor/raw",  # allocates and fills on a device
     "tensor/runtime/captured_step.cpp": "tensor/raw",  # copies inputs
     "tensor/runtime/memory.cpp": "tensor/backend",  # asks the backends' allocators
+    "tensor/runtime/module_table.cpp": "tensor/backend",  # reads operands, and asks the backends' allocators
     "tensor/runtime/stream.cpp": "tensor/backend",  # asks the backends for streams
+    "tensor/runtime/trace.cpp": "tensor/io",  # writes a file
+    "tensor/runtime/tracer.cpp": "tensor/backend",  # reads operands, and asks the backends' allocators
     "autograd/functional.cpp": "ops",  # a user of gradients and operations, as gradcheck
     "autograd/gradcheck.cpp": "ops",
     "autograd/gradient_sum.cpp": "ops",  # adds gradients by operations that record, for higher orders

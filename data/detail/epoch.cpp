@@ -7,16 +7,23 @@
 #include <deque>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <minnow/tensor/runtime/calling_thread.h>
 #include <minnow/tensor/runtime/capture_rules.h>
+#include <minnow/tensor/runtime/observers.h>
 #include <minnow/tensor/runtime/threads.h>
+#include <minnow/tensor/runtime/tracer.h>
 
 namespace minnow::data::detail {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using minnow::detail::ScopeObserver;
+using minnow::detail::Tracer;
+using minnow::detail::TraceSession;
 
 constexpr std::int64_t kSmallBatch = std::int64_t{1} << 20;  // bytes
 constexpr std::int64_t kSmallBatchWindow = 16;
@@ -45,8 +52,9 @@ class Epoch::State {
 
   std::span<const std::int64_t> indices_of(std::int64_t batch) const;
   void start(int workers);
-  void work() noexcept;
-  std::int64_t claim();
+  void work(int number) noexcept;
+  std::int64_t claim(std::shared_ptr<TraceSession>& trace);
+  void follow_trace();
   void put(std::int64_t batch, BatchResult result);
   BatchResult take();
   BatchResult take_own();
@@ -75,6 +83,7 @@ class Epoch::State {
   bool consumer_waits_ = false;
   bool window_chosen_ = false;
   bool stop_ = false;
+  std::shared_ptr<TraceSession> trace_;  // of the consumer
   std::vector<std::jthread> workers_;
 };
 
@@ -90,6 +99,7 @@ Epoch::State::State(std::shared_ptr<LoaderCore> core, std::vector<std::int64_t> 
   ahead_ = options.prefetch != kAuto ? options.prefetch : options.device.is_cpu() ? 0 : 1;
   claimed_ = taken_ = current_;
   const auto left = total_ - current_;
+  follow_trace();
   if (workers > 0 && left > 0) start(static_cast<int>(std::min<std::int64_t>(workers, left)));
 }
 
@@ -112,7 +122,7 @@ void Epoch::State::start(int workers) {
   ring_ = std::vector<Entry>(static_cast<std::size_t>(std::max(window_, kSmallBatchWindow)));
   try {
     workers_.reserve(static_cast<std::size_t>(workers));
-    for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { work(); });
+    for (int i = 0; i < workers; ++i) workers_.emplace_back([this, i] { work(i); });
   } catch (const std::system_error&) {  // no more threads: those that run, or the caller, make the batches
   } catch (const std::bad_alloc&) {     // as above
   }
@@ -125,23 +135,39 @@ std::span<const std::int64_t> Epoch::State::indices_of(std::int64_t batch) const
   return std::span(order_).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
 }
 
-void Epoch::State::work() noexcept {
+void Epoch::State::work(int number) noexcept {
   const SerialRegion serial;
   for (;;) {
-    const std::int64_t batch = claim();
+    std::shared_ptr<TraceSession> trace;
+    const std::int64_t batch = claim(trace);
     if (batch < 0) return;
-    put(batch, core_->make(indices_of(batch), {epoch_, batch}));
+    BatchResult result;
+    {  // a batch that the consumer has is in the trace
+      std::optional<Tracer> tracer;
+      if (trace) tracer.emplace(std::move(trace), "loader", number);
+      result = core_->make(indices_of(batch), {epoch_, batch});
+    }
+    put(batch, std::move(result));
   }
 }
 
+/// The workers' batches are in the consumer's trace from here on.
+void Epoch::State::follow_trace() {
+  const ScopeObserver* scopes = minnow::detail::calling_thread.scopes;
+  if (!scopes && !trace_) return;
+  const std::lock_guard lock(mutex_);
+  trace_ = scopes ? scopes->trace() : nullptr;
+}
+
 /// Waits for space in the ring, and returns the next batch to make; -1 at the end.
-std::int64_t Epoch::State::claim() {
+std::int64_t Epoch::State::claim(std::shared_ptr<TraceSession>& trace) {
   std::unique_lock lock(mutex_);
   while (!stop_ && claimed_ < total_ && claimed_ >= taken_ + window_) {
     ++sleeping_;
     space_.wait(lock);
     --sleeping_;
   }
+  trace = trace_;
   return stop_ || claimed_ >= total_ ? -1 : claimed_++;
 }
 
@@ -208,8 +234,17 @@ const std::vector<Tensor>* Epoch::State::next() {
     if (!std::exchange(ended_, true)) core_->finish_epoch(epoch_);
     return nullptr;
   }
+  follow_trace();
+  if (ScopeObserver* scopes = minnow::detail::calling_thread.scopes) [[unlikely]] {
+    const auto full = std::count_if(ring_.begin(), ring_.end(), [](const Entry& entry) { return entry.full.load(); });
+    scopes->count("batches that wait", full + static_cast<std::int64_t>(made_.size()));
+  }
   const auto start = Clock::now();
-  BatchResult result = workers_.empty() ? take_own() : take_from_ring();
+  BatchResult result;
+  {
+    const minnow::detail::OpenScope scope(minnow::detail::ScopeKind::wait, "wait for batch");
+    result = workers_.empty() ? take_own() : take_from_ring();
+  }
   const auto samples = static_cast<std::int64_t>(indices_of(current_).size());
   ++current_;
   in_use_ = std::move(result.memory);

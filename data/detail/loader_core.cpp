@@ -5,6 +5,7 @@
 #include <minnow/data/random.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/random.h>
+#include <minnow/tensor/runtime/observers.h>
 #include <minnow/tensor/runtime/transfer_report.h>
 #include <minnow/tensor/text.h>
 
@@ -82,6 +83,7 @@ std::unique_ptr<BatchMemory> LoaderCore::acquire() {
 }
 
 BatchResult LoaderCore::make(std::span<const std::int64_t> indices, LoaderPosition at) noexcept {
+  const minnow::detail::OpenScope scope(minnow::detail::ScopeKind::batch, "make batch");
   BatchResult result;
   try {
     result.memory = acquire();
@@ -110,13 +112,14 @@ void LoaderCore::upload(BatchMemory& memory) {
   memory.tensors = memory.host.take();
   for (std::size_t k = 0; k < memory.tensors.size(); ++k)
     memory.device.make(static_cast<int>(k), memory.tensors[k].dtype(), memory.tensors[k].shape(), where_);
-  memory.started = copy_stream_->record();
   std::int64_t bytes = 0;
-  for (std::size_t k = 0; k < memory.tensors.size(); ++k) {
+  for (const Tensor& tensor : memory.tensors) bytes += tensor.nbytes();
+  const minnow::detail::OpenScope scope(minnow::detail::ScopeKind::copy, "copy to device", bytes);
+  memory.started = copy_stream_->record();
+  for (std::size_t k = 0; k < memory.tensors.size(); ++k)
     if (memory.tensors[k].numel() > 0) backend.transfer(memory.tensors[k], memory.device.tensors()[k], true);
-    bytes += memory.tensors[k].nbytes();
-  }
   memory.copied = copy_stream_->record(EventUse::waiting);  // a worker waits for it
+  scope.on_device(options_.device, memory.started, memory.copied);
   minnow::detail::note_transfer(TransferDirection::to_device, bytes, memory.started, memory.copied, where_);
   memory.tensors = memory.device.take();
   memory.ready = memory.copied;

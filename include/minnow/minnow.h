@@ -28,9 +28,12 @@
 #include <minnow/tensor/runtime/deterministic.h>
 #include <minnow/tensor/runtime/memory.h>
 #include <minnow/tensor/runtime/memory_report.h>
+#include <minnow/tensor/runtime/module_table.h>
 #include <minnow/tensor/runtime/profile.h>
+#include <minnow/tensor/runtime/step_times.h>
 #include <minnow/tensor/runtime/stream.h>
 #include <minnow/tensor/runtime/threads.h>
+#include <minnow/tensor/runtime/trace.h>
 #include <minnow/tensor/runtime/transfer_report.h>
 #include <minnow/tensor/runtime/warning.h>
 #include <minnow/tensor/scalar.h>

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -17,7 +18,7 @@ using minnow::detail::CallSite;
 
 /// A call of a module, while it runs.  forward() and hooks may be the user's code, so operations in them are reported
 /// by their own names and lines, unless the layer takes the line of its call (Module::called()).  Reports a module that
-/// is called by another one and has parameters to train, but is not registered.
+/// is called by another one and has parameters to train, but is not registered.  Tells the thread's ScopeObserver.
 class Call {
  public:
   Call(const Module& module, SourceLocation where);
@@ -27,8 +28,14 @@ class Call {
 
   /// The line that called the module whose forward() runs.
   static SourceLocation line();
+  /// The path in the state dict of the module whose forward() runs, "layers.0.attention"; its type if it has none, as a
+  /// root; empty outside of modules.
+  static std::string path();
 
  private:
+  /// "Conv2d", of a call.
+  static std::string type_of(const void* call);
+
   const Module& module_;
   SourceLocation where_;
   CallSite user_site_;  // no operation: those in forward() are outermost

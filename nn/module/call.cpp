@@ -5,6 +5,8 @@
 #include <minnow/nn/detail/access.h>
 #include <minnow/nn/detail/thread_state.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/runtime/calling_thread.h>
+#include <minnow/tensor/runtime/observers.h>
 #include <minnow/tensor/runtime/warning.h>
 
 namespace minnow::nn::detail {
@@ -48,9 +50,33 @@ Call::Call(const Module& module, SourceLocation where)
   if (outer_ && !called.registered && !(called.parameters.empty() && called.children.empty()))
     note_unregistered(module, outer_->module_);
   state.call = this;
+  if (minnow::detail::calling_thread.scopes) [[unlikely]]
+    minnow::detail::calling_thread.scopes->enter({.key = this,
+                                                  .kind = minnow::detail::ScopeKind::module,
+                                                  .name = called.path.c_str(),
+                                                  .where = where_,
+                                                  .type = &typeid(module),
+                                                  .type_name = type_of,
+                                                  .module = &called,
+                                                  .records = is_grad_enabled()});
 }
 
-Call::~Call() { state.call = outer_; }
+Call::~Call() {
+  if (minnow::detail::calling_thread.scopes) [[unlikely]]
+    minnow::detail::calling_thread.scopes->leave(this);
+  state.call = outer_;
+}
+
+std::string Call::type_of(const void* call) {
+  const std::string text = static_cast<const Call*>(call)->module_.describe();
+  return text.substr(0, text.find('('));
+}
+
+std::string Call::path() {
+  if (!state.call) return {};
+  const std::string& path = Access::state(state.call->module_).path;
+  return path.empty() ? type_of(state.call) : path;
+}
 
 SourceLocation Call::line() { return state.call ? state.call->where_ : SourceLocation(); }
 

@@ -1,14 +1,14 @@
 #include <minnow/tensor/backend/dispatch.h>
 
 #include <algorithm>
-#include <minnow/tensor/backend/used_memory.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/runtime/calling_thread.h>
 #include <minnow/tensor/runtime/capture_session.h>
+#include <minnow/tensor/runtime/observers.h>
 
 namespace minnow::detail {
 
 constinit const View calls::kUndefined{};
-constinit thread_local std::vector<UsedMemory>* used_memory = nullptr;
 
 namespace {
 
@@ -95,9 +95,8 @@ Device require_same_device(Operands operands, HostScalars scalars) {
 
 Backend& dispatch(Operands operands, HostScalars scalars) {
   const Device device = require_same_device(operands, scalars);
-  if (used_memory) [[unlikely]]
-    for (const Operand& o : operands)
-      if (o.tensor.defined()) used_memory->push_back({o.tensor.storage(), o.tensor.storage()->version()});
+  if (calling_thread.observer) [[unlikely]]
+    calling_thread.observer->operands(operands);
   const CaptureRules* rules = CaptureRules::current();
   if (!rules) return backend_of(device);
   if (CaptureSession* session = CaptureSession::current())

@@ -7,6 +7,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/runtime/capture_rules.h>
+#include <minnow/tensor/runtime/observers.h>
 #include <minnow/tensor/runtime/transfer_report.h>
 #include <minnow/tensor/runtime/warning.h>
 
@@ -38,6 +39,8 @@ Tensor allocate_on_host(const Tensor& x, Backend& source) {
   return allocate_like(x, Device(), cpu_allocator(), false);
 }
 
+constexpr const char* kNames[kTransferDirections] = {"copy to device", "copy to host", "copy between devices"};
+
 /// Copies, and enters the copy in the transfer report.
 void transfer(const Tensor& from, const Tensor& to, bool non_blocking) {
   CaptureRules::forbid_access(CallSite::op(), from.device());
@@ -45,11 +48,15 @@ void transfer(const Tensor& from, const Tensor& to, bool non_blocking) {
   const Device device = from.device().is_cpu() ? to.device() : from.device();
   Backend& backend = backend_of(device);
   const TransferDirection direction = direction_of(from.device(), to.device());
+  const ScopeKind kind = direction == TransferDirection::to_device ? ScopeKind::copy : ScopeKind::range;
+  const OpenScope scope(kind, kNames[static_cast<int>(direction)], from.nbytes());
   if (non_blocking) {
     const Stream stream = backend.current_stream(device.index());
     const Event start = stream.record();
     backend.transfer(from, to, true);
-    detail::note_transfer(direction, from.nbytes(), start, stream.record(), CallSite::where());
+    const Event end = stream.record();
+    scope.on_device(device, start, end);
+    detail::note_transfer(direction, from.nbytes(), start, end, CallSite::where());
     return;
   }
   const auto start = std::chrono::steady_clock::now();

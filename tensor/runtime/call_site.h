@@ -5,19 +5,6 @@
 
 namespace minnow::detail {
 
-class CallSite;
-
-/// Told of the operations of a thread while calling_thread.observer points to it, and of gradient functions, whose
-/// sites are is_earlier().  Gets begin and end in pairs, nested, but for the operations that were open when it was put
-/// there.
-struct CallObserver {
-  virtual void begin(const CallSite& site) noexcept = 0;
-  virtual void end(const CallSite& site) noexcept = 0;
-
- protected:
-  ~CallObserver() = default;
-};
-
 /// The operation that a thread works for, and the user's line.  Errors, graph nodes, device faults and profile ranges
 /// read both from here.  Every public function opens a CallSite first, for as long as it runs.  The outermost open one
 /// on a thread counts, so that a function composed of others is named by what the user called:

@@ -10,7 +10,8 @@ class RandomGenerator;
 namespace minnow::detail {
 
 class CallSite;
-struct CallObserver;
+class CallObserver;
+class ScopeObserver;
 class CaptureSession;
 struct CaptureRules;
 
@@ -36,7 +37,9 @@ struct CallingThread {
   int device_index[kDeviceTypes] = {};   ///< the current device of each type
   int serial_regions = 0;                ///< how many are open (SerialRegion)
   AutocastMode autocast{};
-  bool detects_anomaly = false;  ///< gradients are checked, for which a CapturedStep runs directly
+  bool detects_anomaly = false;     ///< gradients are checked, for which a CapturedStep runs directly
+  bool checks_forward = false;      ///< and results (AnomalyOptions)
+  ScopeObserver* scopes = nullptr;  ///< told of modules and other coarse parts
 };
 extern constinit thread_local CallingThread calling_thread;
 

@@ -12,6 +12,7 @@
 #include <minnow/tensor/raw/view.h>
 #include <minnow/tensor/runtime/calling_thread.h>
 #include <minnow/tensor/runtime/capture_session.h>
+#include <minnow/tensor/runtime/observers.h>
 #include <minnow/tensor/runtime/stream.h>
 
 namespace minnow {
@@ -126,6 +127,7 @@ std::vector<Tensor> CapturedStep::run_all(std::span<const Tensor> inputs, std::s
 }
 
 std::vector<Tensor> CapturedStep::run_once(std::span<const Tensor> inputs, SourceLocation where) {
+  const OpenScope scope(ScopeKind::range, "CapturedStep");
   State& s = state(where);
   if (inputs.size() != s.arity)
     throw ValueError("CapturedStep: the step takes " + std::to_string(s.arity) + " tensors, got " +

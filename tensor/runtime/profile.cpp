@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <mutex>
-#include <utility>
-#include <minnow/tensor/runtime/calling_thread.h>
 #include <minnow/tensor/runtime/warning.h>
 
 namespace minnow::profile {
@@ -37,7 +35,7 @@ void set_enabled(bool on) { enabled().store(on, std::memory_order_relaxed); }
 
 bool is_enabled() { return enabled().load(std::memory_order_relaxed); }
 
-Range::Range(const char* name) : open_(is_enabled()) {
+Range::Range(const char* name, minnow::detail::ScopeKind kind) : open_(is_enabled()), scope_(kind, name) {
   if (open_) detail::push_range(name);
 }
 
@@ -45,18 +43,13 @@ Range::~Range() {
   if (open_) detail::pop_range();
 }
 
-OperationCounts::OperationCounts()
-    : outer_(std::exchange(minnow::detail::calling_thread.observer, static_cast<CallObserver*>(this))) {}
-
-OperationCounts::~OperationCounts() { minnow::detail::calling_thread.observer = outer_; }
-
 void OperationCounts::begin(const minnow::detail::CallSite& site) noexcept {
-  if (outer_) outer_->begin(site);
+  CallObserver::begin(site);
   open_.push_back({&site, Clock::now()});
 }
 
 void OperationCounts::end(const minnow::detail::CallSite& site) noexcept {
-  if (outer_) outer_->end(site);
+  CallObserver::end(site);
   if (open_.empty() || open_.back().site != &site) return;  // it began earlier
   const Clock::duration time = Clock::now() - open_.back().begin, own = time - open_.back().inside;
   open_.pop_back();

@@ -8,11 +8,12 @@
 #include <string_view>
 #include <vector>
 #include <minnow/tensor/runtime/call_site.h>
+#include <minnow/tensor/runtime/observers.h>
 
 namespace minnow::profile {
 
-/// Names for a profiler.  With profiling on, each operation on a GPU and each Range is an NVTX range, which Nsight
-/// Systems shows over its kernels.  Off by default; the environment variable MINNOW_PROFILE=1 turns it on.
+/// Names for a profiler of GPUs.  With profiling on, each operation on a GPU and each Range is an NVTX range, which
+/// Nsight Systems shows over its kernels.  Off by default; the environment variable MINNOW_PROFILE=1 turns it on.
 /// Thread-safe.
 void set_enabled(bool on);
 bool is_enabled();
@@ -21,16 +22,18 @@ bool is_enabled();
 ///
 ///     const profile::Range range("forward");
 ///
-/// Tensor::backward and Optimizer::step open the ranges "backward" and "step".  Does nothing while profiling is off.
+/// A Trace (trace.h) shows it too.  Tensor::backward and Optimizer::step open the ranges "backward" and "step".  Does
+/// nothing while there is neither.
 class Range {
  public:
-  [[nodiscard]] explicit Range(const char* name);
+  [[nodiscard]] explicit Range(const char* name, minnow::detail::ScopeKind kind = minnow::detail::ScopeKind::range);
   ~Range();
   Range(const Range&) = delete;
   Range& operator=(const Range&) = delete;
 
  private:
-  const bool open_;
+  const bool open_;  // for NVTX
+  const minnow::detail::OpenScope scope_;
 };
 
 /// How often each operation of this thread is called, and how long it takes, while the object lives:
@@ -51,10 +54,7 @@ class OperationCounts : private minnow::detail::CallObserver {
     double seconds = 0;  ///< without that of operations inside, as those of a `backward` are
   };
 
-  OperationCounts();
-  ~OperationCounts();
-  OperationCounts(const OperationCounts&) = delete;
-  OperationCounts& operator=(const OperationCounts&) = delete;
+  [[nodiscard]] OperationCounts() = default;
 
   /// Those that ended so far, the longest first.
   std::vector<Row> rows() const;
@@ -72,7 +72,6 @@ class OperationCounts : private minnow::detail::CallObserver {
   void begin(const minnow::detail::CallSite& site) noexcept override;
   void end(const minnow::detail::CallSite& site) noexcept override;
 
-  minnow::detail::CallObserver* const outer_;
   std::vector<Open> open_;
   std::map<std::string, Row, std::less<>> ended_[2];  ///< those of gradient functions are the second
 };

@@ -1,9 +1,11 @@
 // expect: nodiscard
 // A guard without a name is destroyed at the end of its line.
 #include <minnow/autograd/grad_mode.h>
+#include <minnow/tensor/runtime/module_table.h>
 #include <minnow/tensor/runtime/profile.h>
 #include <minnow/tensor/runtime/stream.h>
 #include <minnow/tensor/runtime/threads.h>
+#include <minnow/tensor/runtime/trace.h>
 
 void compute(const minnow::Stream& stream) {
   minnow::NoGradGuard();              // must not compile
@@ -13,6 +15,8 @@ void compute(const minnow::Stream& stream) {
   minnow::StreamGuard{stream};        // must not compile
   minnow::DeviceGuard("sim:1");       // must not compile
   minnow::profile::Range("forward");  // must not compile
+  minnow::profile::Trace("t.json");   // must not compile
+  minnow::profile::Table();           // must not compile
   const minnow::NoGradGuard guard;
   static_cast<void>(stream);
 }
