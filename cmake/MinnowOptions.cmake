@@ -89,7 +89,7 @@ set(minnow_sources_apart
     ops/convolution/conv ops/convolution/pool_adaptive ops/convolution/pool_forms ops/reductions/reduce optim/muon
     optim/optimizer_state tensor/cpu/.+ tensor/io/detail/pickle tensor/io/save tensor/raw/reduce)
 if(MINNOW_FUZZ)  # which replaces objects of the library
-  list(APPEND minnow_sources_apart data/.* text/.* vision/.* tensor/io/.*)
+  list(APPEND minnow_sources_apart data/.* tensorboard/.* text/.* vision/.* tensor/io/.*)
 endif()
 list(JOIN minnow_sources_apart "|" minnow_sources_apart)
 function(minnow_join target)

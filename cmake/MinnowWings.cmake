@@ -1,5 +1,5 @@
-# Libraries over minnow that a program links if it names them: minnow::vision, minnow::text, minnow::distributions, and
-# minnow::distributed.  minnow_wings: those that are built; minnow_wing_objects: their objects, for programs that link
+# Libraries over minnow that a program links if it names them: minnow::vision, minnow::text, minnow::distributions,
+# minnow::tensorboard, and minnow::distributed.  minnow_wings: those that are built; minnow_wing_objects: their objects, for programs that link
 # another minnow; minnow_wing_libraries: what these link.
 
 set(minnow_wings "")
@@ -37,6 +37,7 @@ endmacro()
 find_package(PNG GLOBAL)
 find_package(JPEG GLOBAL)
 find_package(Utf8proc GLOBAL)
+find_package(Protozero)
 minnow_wing(distributions -Os minnow_nn)
 if(PNG_FOUND AND JPEG_FOUND)
   minnow_wing(vision -O3 minnow_tensor PNG::PNG JPEG::JPEG)
@@ -48,7 +49,14 @@ if(Utf8proc_FOUND)
 else()
   message(STATUS "building without minnow::text: utf8proc was not found (Debian: libutf8proc-dev)")
 endif()
+if(Protozero_FOUND)
+  minnow_wing(tensorboard -Os minnow_nn)
+  # Headers alone, which users of the library do not need.
+  target_include_directories(minnow_tensorboard_objects SYSTEM PRIVATE "${Protozero_INCLUDE_DIR}")
+else()
+  message(STATUS "building without minnow::tensorboard: protozero was not found (Debian: libprotozero-dev)")
+endif()
 set(minnow_with_all_wings OFF)
-if(TARGET minnow_vision AND TARGET minnow_text)
+if(TARGET minnow_vision AND TARGET minnow_text AND TARGET minnow_tensorboard)
   set(minnow_with_all_wings ON)
 endif()

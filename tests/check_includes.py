@@ -12,7 +12,8 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-FOLDERS = ("tensor", "autograd", "ops", "nn", "optim", "data", "distributions", "vision", "text", "training", "distributed", "examples", "tools",
+FOLDERS = ("tensor", "autograd", "ops", "nn", "optim", "data", "distributions", "vision", "text", "tensorboard", "training", "distributed", "examples",
+           "tools",
            "benchmarks")
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 NAMES = {  # of the standard library, by header; those that every other header declares are left out

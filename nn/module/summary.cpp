@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <unordered_map>
-#include <minnow/autograd/grad_mode.h>
 #include <minnow/nn/detail/access.h>
+#include <minnow/nn/detail/observed_call.h>
 #include <minnow/ops/detail/work_count.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -13,24 +13,6 @@
 
 namespace minnow::nn {
 namespace {
-
-/// Eval mode for a scope; restores the mode of each module.
-class EvalScope {
- public:
-  explicit EvalScope(const std::vector<NamedModule>& modules) {
-    for (const auto& [name, module] : modules)
-      modes_.emplace_back(detail::Access::shared(module), module.is_training());
-    for (const auto& [state, training] : modes_) state->training = false;
-  }
-  ~EvalScope() {
-    for (const auto& [state, training] : modes_) state->training = training;
-  }
-  EvalScope(const EvalScope&) = delete;
-  EvalScope& operator=(const EvalScope&) = delete;
-
- private:
-  std::vector<std::pair<std::shared_ptr<detail::State>, bool>> modes_;
-};
 
 struct Row {
   std::string layer, shape, count, work;
@@ -102,7 +84,6 @@ std::string detail::summary_of(const Module& model, const std::function<void()>&
   const auto modules = model.named_modules();
   const auto parameters = model.parameters();
   std::unordered_map<const State*, Measured> measured;
-  std::vector<HookHandle> hooks;
   struct Open {
     std::int64_t before, of_children;
   };
@@ -110,26 +91,19 @@ std::string detail::summary_of(const Module& model, const std::function<void()>&
   const minnow::detail::WorkCount work;
   const Device device = parameters.empty() ? Device() : parameters[0].device();
   std::int64_t activations = 0;
-  hooks.reserve(2 * modules.size());
-  for (const auto& [name, module] : modules) {
-    hooks.push_back(module.register_forward_pre_hook([&](const ForwardPreCall&) {
-      if (open.empty()) activations -= memory_stats(device).allocated;
-      open.push_back({work.multiply_adds(), 0});
-    }));
-    hooks.push_back(module.register_forward_hook([&](const ForwardCall& done) {
-      const std::int64_t all = work.multiply_adds() - open.back().before;
-      measured.emplace(&Access::state(done.module), Measured{shapes_of(done.outputs), all - open.back().of_children});
-      open.pop_back();
-      if (!open.empty()) open.back().of_children += all;
-      else activations += memory_stats(device).allocated;
-    }));
-  }
-  const UnregisteredList unregistered;
-  {
-    const EvalScope eval(modules);
-    const AutoGradMode recording(true);
-    call();
-  }
+  const auto unregistered = observe_calls(
+      model, call,
+      [&](const ForwardPreCall&) {
+        if (open.empty()) activations -= memory_stats(device).allocated;
+        open.push_back({work.multiply_adds(), 0});
+      },
+      [&](const ForwardCall& done) {
+        const std::int64_t all = work.multiply_adds() - open.back().before;
+        measured.emplace(&Access::state(done.module), Measured{shapes_of(done.outputs), all - open.back().of_children});
+        open.pop_back();
+        if (!open.empty()) open.back().of_children += all;
+        else activations += memory_stats(device).allocated;
+      });
 
   std::vector<Row> rows{{"layer", "output", "parameters", "multiply-adds"}};
   for (const auto& [name, module] : modules) {
@@ -152,7 +126,7 @@ std::string detail::summary_of(const Module& model, const std::function<void()>&
   return table(rows) +
          fmt::format("parameters: {}, trainable: {}\nmultiply-adds: {}, activations: {}\n", grouped(total),
                      grouped(trainable), grouped(work.multiply_adds()), bytes_text(activations)) +
-         list_of(unregistered.modules());
+         list_of(unregistered);
 }
 
 std::string summary(const Module& model, const Shape& input, SourceLocation where) {

@@ -26,12 +26,14 @@ class Minnow(ConanFile):
 
     def export_sources(self):
         for part in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "share/*", "examples/models/*", "tensor/*", "autograd/*",
-                     "ops/*", "nn/*", "optim/*", "data/*", "training/*", "vision/*", "text/*", "distributions/*", "distributed/*"):
+                     "ops/*", "nn/*", "optim/*", "data/*", "training/*", "vision/*", "text/*", "tensorboard/*",
+                     "distributions/*", "distributed/*"):
             copy(self, part, self.root(), self.export_sources_folder)
 
     def system_requirements(self):
         onednn = ["libdnnl-dev"] if self.options.onednn else []
-        Apt(self).install(["zlib1g-dev", "libfmt-dev", "libpng-dev", "libjpeg62-turbo-dev", "libutf8proc-dev"] + onednn, check=True)
+        Apt(self).install(["zlib1g-dev", "libfmt-dev", "libpng-dev", "libjpeg62-turbo-dev", "libutf8proc-dev",
+                           "libprotozero-dev"] + onednn, check=True)
 
     def layout(self):
         cmake_layout(self)

@@ -162,6 +162,29 @@ def make_cifar():
     put("cifar", "two", (b"\0" + bytes(3072)) * 2)
 
 
+def record(data):
+    def masked(data):
+        crc = 0xffffffff
+        for byte in data:
+            crc ^= byte
+            for _ in range(8):
+                crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+        crc ^= 0xffffffff
+        return struct.pack("<I", ((crc >> 15 | crc << 17 & 0xffffffff) + 0xa282ead8) & 0xffffffff)
+
+    length = struct.pack("<Q", len(data))
+    return length + masked(length) + data + masked(data)
+
+
+def make_tensorboard():
+    begin = b"\x09" + struct.pack("<d", 1.5) + b"\x1a\x0dbrain.Event:2"
+    value = b"\x0a\x01a\x15" + struct.pack("<f", 0.25)
+    event = b"\x09" + struct.pack("<d", 2.5) + b"\x10\x07\x2a" + bytes([len(value) + 2]) + b"\x0a" + bytes([len(value)]) + value
+    put("tensorboard", "file", record(begin) + record(event) * 2)
+    put("tensorboard", "event", b"e" + event)
+    put("tensorboard", "graph", b"e" + begin[:9] + b"\x22\x02\x0a\x00")
+
+
 for make in (make_safetensors, make_npy, make_npz, make_idx, make_csv, make_image, make_bpe, make_cifar,
-             make_torch):
+             make_torch, make_tensorboard):
     make()

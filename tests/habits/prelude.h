@@ -4,6 +4,7 @@
 #include <vector>
 #include <minnow/distributions/distributions.h>
 #include <minnow/minnow.h>
+#include <minnow/tensorboard/tensorboard.h>
 #include <minnow/text/text.h>
 #include <minnow/vision/vision.h>
 

@@ -28,7 +28,8 @@ in_root sh -ec '
   cmake --build /tmp/build
   /tmp/build/consumer
   cd /tmp && /tmp/build/wings
-  g++ -std=c++20 /tmp/consumer/wings.cpp -o /tmp/wings $(pkg-config --cflags --libs minnow-vision minnow-text minnow-distributions)
+  g++ -std=c++20 /tmp/consumer/wings.cpp -o /tmp/wings $(pkg-config --cflags --libs minnow-vision minnow-text minnow-distributions \
+    minnow-tensorboard)
   /tmp/wings
   minnow-inspect --help >/dev/null
   /usr/lib/*/minnow/examples/quickstart'

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <minnow/tensorboard/tensorboard.h>
+
+namespace minnow::tensorboard {
+
+namespace detail {
+
+// A file has records of TensorFlow: the length of the data in 8 bytes, the checksum of these, the data, and its
+// checksum.
+inline constexpr std::size_t kHeaderSize = 12, kChecksumSize = 4;
+
+/// CRC-32C of the bytes, rotated and shifted by a constant.
+std::uint32_t masked_checksum(std::string_view bytes);
+
+/// The seconds since 1970.
+double now();
+
+}  // namespace detail
+
+/// A new file in a folder.
+class Writer::File {
+ public:
+  File(const std::string& folder, SourceLocation where);
+  ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  const std::string& path() const { return path_; }
+  /// Appends a record, by one call of the system.
+  void append(std::string_view data, SourceLocation where);
+  void flush(SourceLocation where) const;
+  /// Whether nobody has asked before.
+  bool first_hparams();
+
+ private:
+  [[noreturn]] void fail(const std::string& what, int error, SourceLocation where) const;
+
+  std::string path_;
+  int fd_ = -1;
+  std::mutex mutex_;  // guards what is below, and the end of the file
+  std::int64_t size_ = 0;
+  bool has_hparams_ = false;
+};
+
+}  // namespace minnow::tensorboard
