@@ -186,6 +186,11 @@ void Run::write_first(SourceLocation where) {
   write(entry, where);
 }
 
+void Run::report(const std::string& path, ReportOptions options, SourceLocation where) {
+  if (options.title.empty()) options.title = std::filesystem::path(folder_).filename().string();
+  training::report(path, history(where), options, where);
+}
+
 StateDict Run::best(const std::string& name, SourceLocation where) {
   checkpoint_.wait(where);
   std::string path = checkpoint_.best_path();

@@ -14,6 +14,7 @@
 #include <minnow/training/early_stopping.h>
 #include <minnow/training/history.h>
 #include <minnow/training/interrupt.h>
+#include <minnow/training/report.h>
 
 namespace minnow::training {
 
@@ -79,6 +80,8 @@ class Run {
     write_pending(where);
     return history_;
   }
+  /// training::report() of its history; its title is the folder's name if the options have none.
+  void report(const std::string& path, ReportOptions options = {}, SourceLocation where = SourceLocation::current());
   /// How many batches Epoch::batches() has given, in all.
   std::int64_t step() const { return step_; }
   /// The tensors of a part of that name in the best epoch, or in the last one without `watch`; before epochs() in that
