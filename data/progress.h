@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 #include <minnow/data/detail/fields.h>
@@ -76,16 +77,16 @@ class ProgressBar {
   std::vector<Value> values_;
 };
 
-/// A data loader whose loops show their progress: see progress().
+/// A data loader whose loops show their progress: see progress().  Loader is a reference for one that has a name.
 template <class Loader> class Progress {
  public:
-  Progress(Loader& loader, ProgressOptions options, SourceLocation where)
-      : loader_(&loader), bar_(loader.size(), std::move(options), where) {}
+  Progress(Loader&& loader, ProgressOptions options, SourceLocation where)
+      : loader_(std::forward<Loader>(loader)), bar_(loader_.size(), std::move(options), where) {}
 
   class Iterator {
    public:
     using iterator_concept = std::input_iterator_tag;
-    using value_type = typename Loader::Batch;
+    using value_type = std::remove_cvref_t<decltype(*std::declval<Loader&>().begin())>;
     using difference_type = std::ptrdiff_t;
 
     decltype(auto) operator*() const { return *at_; }
@@ -100,7 +101,15 @@ template <class Loader> class Progress {
 
    private:
     friend Progress;
-    Iterator(typename Loader::Iterator at, ProgressBar* bar) : at_(std::move(at)), bar_(bar) { count_samples(); }
+    Iterator(std::remove_reference_t<Loader>& loader, ProgressBar* bar) : at_(loader.begin()), bar_(bar) {
+      if constexpr (requires { loader.is_over(); })
+        if (loader.is_over()) return;  // of a run that was interrupted: nothing to show
+      std::int64_t skipped = 0;        // by a loader that continues in the middle of an epoch
+      if constexpr (requires { loader.position().batch; })
+        skipped = at_ == std::default_sentinel ? loader.size() : loader.position().batch - 1;
+      bar_->start("epoch " + std::to_string(loader.epoch() + 1), skipped);
+      count_samples();
+    }
 
     /// Counts the samples of the batch now: the loop may move the batch away.
     void count_samples() {
@@ -109,20 +118,13 @@ template <class Loader> class Progress {
       samples_ = first.dim() > 0 ? first.shape()[0] : 1;
     }
 
-    typename Loader::Iterator at_;
+    decltype(std::declval<Loader&>().begin()) at_;
     ProgressBar* bar_;
     std::int64_t samples_ = 0;
   };
 
   /// Starts the loader's next epoch.
-  Iterator begin() {
-    auto at = loader_->begin();
-    std::int64_t skipped = 0;  // by a loader that continues in the middle of an epoch
-    if constexpr (requires { loader_->position().batch; })
-      skipped = at == std::default_sentinel ? loader_->size() : loader_->position().batch - 1;
-    bar_.start("epoch " + std::to_string(loader_->epoch() + 1), skipped);
-    return Iterator(std::move(at), &bar_);
-  }
+  Iterator begin() { return Iterator(loader_, &bar_); }
   std::default_sentinel_t end() const { return {}; }
 
   /// `bar.show("loss", loss)` within the loop.
@@ -135,19 +137,20 @@ template <class Loader> class Progress {
   double images_per_second() const { return bar_.images_per_second(); }
 
  private:
-  Loader* loader_;
+  Loader loader_;
   ProgressBar bar_;
 };
 
-/// Shows the progress of loops over a data loader, which must outlive the result:
+/// Shows the progress of loops over a data loader, which must outlive the result, or over the batches of a
+/// training::Run:
 ///
 ///     for (auto& [images, labels] : progress(train)) ...
-///     auto bar = progress(train);
+///     auto bar = progress(epoch.batches(train));
 ///     for (auto& [images, labels] : bar) { ...; bar.show("loss", loss); }
 template <class Loader>
-Progress<Loader> progress(Loader& loader, ProgressOptions options = {},
+Progress<Loader> progress(Loader&& loader, ProgressOptions options = {},
                           SourceLocation where = SourceLocation::current()) {
-  return Progress<Loader>(loader, std::move(options), where);
+  return Progress<Loader>(std::forward<Loader>(loader), std::move(options), where);
 }
 
 }  // namespace minnow::data

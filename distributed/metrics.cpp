@@ -19,7 +19,7 @@ void detail::join(metrics::Metric& metric, SourceLocation where) {
   metric.reset();
   for (std::int64_t r = 0; r < all.size(0); ++r) {
     const auto size = sizes.select(0, r).item<std::int64_t>();
-    if (size > 0) metric.merge(all.select(0, r).narrow(0, 0, size));
+    if (size > 0) metric.merge(all.select(0, r).narrow(0, 0, size), where);
   }
 }
 

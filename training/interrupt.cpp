@@ -6,12 +6,15 @@
 #include <cstddef>
 #include <ctime>
 #include <iterator>
+#include <mutex>
 
 namespace minnow {
 namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
 struct sigaction before[std::size(kSignals)];
+std::mutex guards_mutex;
+int guards = 0;  // that exist: the first one sets the handlers, the last one brings those before back
 
 std::atomic<int> received = 0;
 std::atomic<long> first_ms = 0;
@@ -38,6 +41,8 @@ void on_signal(int number) {
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
+  const std::lock_guard lock(guards_mutex);
+  if (guards++ > 0) return;
   received = 0;
   first_ms = 0;
   struct sigaction action = {};
@@ -51,6 +56,8 @@ InterruptGuard::InterruptGuard() {
 }
 
 InterruptGuard::~InterruptGuard() {
+  const std::lock_guard lock(guards_mutex);
+  if (--guards > 0) return;
   for (std::size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before[i], nullptr);
 }
 

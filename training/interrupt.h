@@ -13,8 +13,9 @@ namespace minnow {
 ///     }
 ///
 /// A write beyond the limit of a file's size (SIGXFSZ) fails instead of ending the program.  A SIGHUP that the caller
-/// ignores (nohup) stays ignored.  The handlers are the process's: make one guard, in the main thread.  The destructor
-/// brings those before back.
+/// ignores (nohup) stays ignored.  The handlers are the process's: guards that exist at the same time, such as one
+/// around a training::Run, which has its own, see the same signal, and the last one that is destroyed brings the
+/// handlers from before the first one back.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -23,7 +24,8 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 };
 
-/// The signal that a guard has received since it was made, or 0.  A shell's exit status for it is 128 + interrupted().
+/// The first signal while there was a guard, or 0; a guard that is made while there is no other sets it back.  A
+/// shell's exit status for it is 128 + interrupted().
 /// Thread-safe.
 int interrupted() noexcept;
 

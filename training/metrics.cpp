@@ -114,14 +114,15 @@ template <class F> void for_each_score(const std::vector<Sample>& samples, const
 
 }  // namespace
 
-void Metric::merge(const Tensor& state) {
+void Metric::merge(const Tensor& state, SourceLocation where) {
   const NoGradGuard no_grad;
   if (!state.defined()) return;
   if (state.numel() != size_)
     throw ValueError(
         fmt::format("metrics: the state has {} numbers and not {}\ngive that of the same metric, with the same "
                     "options",
-                    state.numel(), size_));
+                    state.numel(), size_),
+        where);
   const Tensor other = state.detach();
   state_ = state_.defined() ? state_ + other.to(state_.device()) : other.clone();
 }
@@ -130,9 +131,9 @@ StateDict Metric::state_dict() const {
   const Tensor own = state();
   return {{"state", own.defined() ? own : zeros({0}, DType::float64)}};
 }
-void Metric::load_state_dict(const StateDict& values) {
+void Metric::load_state_dict(const StateDict& values, SourceLocation where) {
   reset();
-  if (values.at("state").numel() != 0) merge(values.at("state"));
+  if (values.at("state").numel() != 0) merge(values.at("state"), where);
 }
 
 void Mean::update(const In& values, double weight) {
@@ -148,9 +149,10 @@ void Mean::update(double value, double weight) {
 }
 double Mean::value() const { return ratio_of(state_); }
 
-Accuracy::Accuracy(const AccuracyOptions& options) : Metric(2), options_(options) {
+Accuracy::Accuracy(const AccuracyOptions& options, SourceLocation where) : Metric(2), options_(options) {
   if (options.top_k < 1)
-    throw ValueError(fmt::format("metrics::Accuracy: top_k must be at least 1, got {}\n1 is usual", options.top_k));
+    throw ValueError(fmt::format("metrics::Accuracy: top_k must be at least 1, got {}\n1 is usual", options.top_k),
+                     where);
 }
 void Accuracy::update(const In& scores, const In& target) {
   const NoGradGuard no_grad;
@@ -169,11 +171,12 @@ void Accuracy::update(const In& scores, const In& target) {
 }
 double Accuracy::value() const { return ratio_of(state_); }
 
-ConfusionMatrix::ConfusionMatrix(std::int64_t classes, const ConfusionMatrixOptions& options)
+ConfusionMatrix::ConfusionMatrix(std::int64_t classes, const ConfusionMatrixOptions& options, SourceLocation where)
     : Metric(classes * classes + 1), classes_(classes), options_(options) {
   if (classes < 1 || classes > 32'768)
-    throw ValueError(fmt::format(
-        "metrics::ConfusionMatrix: classes must be from 1 to 32,768, got {}\nAccuracy takes more", classes));
+    throw ValueError(
+        fmt::format("metrics::ConfusionMatrix: classes must be from 1 to 32,768, got {}\nAccuracy takes more", classes),
+        where);
 }
 void ConfusionMatrix::update(const In& scores, const In& target) {
   const NoGradGuard no_grad;
@@ -253,13 +256,14 @@ void BinaryScores::update(const In& scores, const In& target) {
     throw ShapeError(message("the shapes differ", op, "a score and a target for each sample"));
   merge(stack({wide(op[0]).reshape({-1}), wide(op[1]).reshape({-1})}, 1).reshape({-1}));
 }
-void BinaryScores::merge(const Tensor& state) {
+void BinaryScores::merge(const Tensor& state, SourceLocation where) {
   if (!state.defined() || state.numel() == 0) return;
   if (state.numel() % 2 != 0)
     throw ValueError(
         fmt::format("metrics::BinaryScores: the state has {} numbers, which are no pairs\ngive that of another "
                     "BinaryScores",
-                    state.numel()));
+                    state.numel()),
+        where);
   const Tensor other = state.detach();
   parts_.push_back(parts_.empty() ? other : other.to(parts_[0].device()));
 }
@@ -304,9 +308,9 @@ void Regression::update(const In& predicted, const In& target) {
   const Tensor count = full({}, error.numel(), {DType::float64, error.device()});
   merge(stack({count, center, sum(square(wanted - center)), sum(square(error)), sum(abs(error))}));
 }
-void Regression::merge(const Tensor& state) {
+void Regression::merge(const Tensor& state, SourceLocation where) {
   const NoGradGuard no_grad;
-  if (!state.defined() || !state_.defined() || state.numel() != state_.numel()) return Metric::merge(state);
+  if (!state.defined() || !state_.defined() || state.numel() != state_.numel()) return Metric::merge(state, where);
   const Tensor other = state.to(state_.device()), sums = state_ + other;
   const Tensor apart = part(other, kMean) - part(state_, kMean), share = part(other, kCount) / part(sums, kCount);
   const Tensor squares = part(sums, kSquares) + square(apart) * part(state_, kCount) * share;

@@ -22,10 +22,10 @@ class Metric {
   virtual Tensor state() const { return state_.defined() ? state_.clone() : Tensor(); }
   /// Adds what state() of another one of the same kind gave: of another part of the data, or of another process
   /// (dist::joined).  ValueError if it has another size.
-  virtual void merge(const Tensor& state);
+  virtual void merge(const Tensor& state, SourceLocation where = SourceLocation::current());
   /// For a Checkpoint: an epoch that goes on keeps what it has measured.
   StateDict state_dict() const;
-  void load_state_dict(const StateDict& values);
+  void load_state_dict(const StateDict& values, SourceLocation where = SourceLocation::current());
 
  protected:
   explicit Metric(std::int64_t size) : size_(size) {}
@@ -64,7 +64,7 @@ struct AccuracyOptions {
 class Accuracy : public Metric {
  public:
   /// ValueError if top_k is below 1.
-  explicit Accuracy(const AccuracyOptions& options = {});
+  explicit Accuracy(const AccuracyOptions& options = {}, SourceLocation where = SourceLocation::current());
   /// scores: floating-point [N, C, ...], or class numbers of the target's shape   target: class numbers [N, ...].
   /// Class numbers are integers or bool: one score for a sample and a threshold are `update(scores > 0, target)`.
   /// Among equal scores the first counts, and what is no class is a miss.  ShapeError, DTypeError; ValueError if there
@@ -90,7 +90,8 @@ struct ConfusionMatrixOptions {
 class ConfusionMatrix : public Metric {
  public:
   /// ValueError unless classes is from 1 to 32,768.
-  explicit ConfusionMatrix(std::int64_t classes, const ConfusionMatrixOptions& options = {});
+  explicit ConfusionMatrix(std::int64_t classes, const ConfusionMatrixOptions& options = {},
+                           SourceLocation where = SourceLocation::current());
   /// As Accuracy::update, with scores of all classes.
   void update(const In& scores, const In& target);
 
@@ -136,7 +137,7 @@ class BinaryScores : public Metric {
   double average_precision() const;
   void reset() override { parts_.clear(); }
   Tensor state() const override;
-  void merge(const Tensor& state) override;
+  void merge(const Tensor& state, SourceLocation where = SourceLocation::current()) override;
 
  private:
   std::vector<Tensor> parts_;  ///< of the batches: [score, target, score, target, ...]
@@ -154,7 +155,7 @@ class Regression : public Metric {
   /// error, else 0.  NaN for fewer than two.
   double r2() const;
   /// Joins means by the formula of Chan, Golub and LeVeque (1979).
-  void merge(const Tensor& state) override;
+  void merge(const Tensor& state, SourceLocation where = SourceLocation::current()) override;
 };
 
 struct PerplexityOptions {

@@ -7,7 +7,10 @@
 #include <iterator>
 #include <limits>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
 #include <minnow/tensor/io/load.h>
+#include <minnow/tensor/raw/transfer.h>
+#include <minnow/tensor/runtime/warning.h>
 
 namespace minnow::training {
 namespace {
@@ -56,6 +59,22 @@ Run::~Run() {
 }
 
 void Run::begin(SourceLocation where) {
+  if (in_epoch_ && !stopped_)
+    throw ValueError(
+        fmt::format("Run: epoch {} has begun and was not ended: another loop over epochs() would repeat a part of it\n"
+                    "make another Run in '{}', which goes on from the end of the epoch before",
+                    epoch_, folder_),
+        where);
+  resume(where);
+  if (options_.patience > 0 && stopping_.stops() && epoch_ < options_.epochs)
+    detail::warn_once(fmt::format("Run: '{}' has ended by its patience: {} epochs without a better '{}' than {}\n"
+                                  "no epoch is run; give a .patience of more than {}, or another folder",
+                                  folder_, stopping_.updates_without_improvement(), options_.watch, stopping_.best(),
+                                  stopping_.updates_without_improvement()),
+                      where);
+}
+
+void Run::resume(SourceLocation where) {
   if (!guard_) guard_.emplace();
   if (began_) return;
   const auto found = checkpoint_.resume(where);
@@ -117,6 +136,7 @@ void Run::end_epoch(SourceLocation where) {
   const double value = watched_;
   if (watched) stopping_.update(value);
   const std::int64_t number = epoch_++;
+  in_epoch_ = false;
   pass_ = passes_ = is_watched_ = 0;
   save(watched && !std::isnan(value) ? std::optional(value) : std::nullopt, true, where);
   if (is_over()) checkpoint_.wait(where);
@@ -129,7 +149,11 @@ void Run::end_epoch(SourceLocation where) {
 }
 
 void Run::log(const std::string& name, double value, SourceLocation where) {
-  if (!stopped_ && !repeats_) write({step_, epoch_, name, value}, where);
+  if (stopped_ || repeats_) return;
+  write_ready(where);
+  const HistoryEntry entry{step_, epoch_, name, value};
+  if (pending_.empty()) write(entry, where);
+  else pending_.push_back({entry, {}});  // the file has the order in which they were logged
 }
 void Run::log(const std::string& name, const Tensor& value, SourceLocation where) {
   value.require_defined("Run", where);
@@ -138,20 +162,33 @@ void Run::log(const std::string& name, const Tensor& value, SourceLocation where
                      where);
   if (value.device().is_cpu()) return log(name, value.item<double>(), where);
   if (stopped_ || repeats_) return;
-  pending_.push_back({{step_, epoch_, name}, value.detach().clone()});
   if (pending_.size() >= kMostPending) write_pending(where);
+  write_ready(where);
+  pending_.push_back({{step_, epoch_, name}, raw::to_device({value.detach(), where}, Device(), true)});
 }
 void Run::write(const HistoryEntry& entry, SourceLocation where) {
   if (entry.name == options_.watch) watched_ = entry.value, is_watched_ = 1;
   history_.log(entry.name, entry.value, {.step = entry.step, .epoch = entry.epoch}, where);
 }
+/// Writes what costs no wait.
+void Run::write_ready(SourceLocation where) {
+  while (!pending_.empty() && (!pending_[0].value.defined() || pending_[0].value.storage()->is_ready()))
+    write_first(where);
+}
 void Run::write_pending(SourceLocation where) {
-  std::vector<Pending> values;
-  values.swap(pending_);
-  for (Pending& p : values) {
-    p.at.value = p.value.item<double>();
-    write(p.at, where);
-  }
+  while (!pending_.empty()) write_first(where);
+}
+void Run::write_first(SourceLocation where) {
+  const Pending first = std::move(pending_.front());
+  pending_.pop_front();
+  HistoryEntry entry = first.entry;
+  if (first.value.defined()) entry.value = first.value.item<double>();
+  write(entry, where);
+}
+
+void Run::report(const std::string& path, ReportOptions options, SourceLocation where) {
+  if (options.title.empty()) options.title = std::filesystem::path(folder_).filename().string();
+  training::report(path, history(where), options, where);
 }
 
 StateDict Run::best(const std::string& name, SourceLocation where) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <iterator>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <minnow/training/early_stopping.h>
 #include <minnow/training/history.h>
 #include <minnow/training/interrupt.h>
+#include <minnow/training/report.h>
 
 namespace minnow::training {
 
@@ -46,8 +48,7 @@ struct RunOptions {
 /// interruption.  After Ctrl-C (or SIGTERM ...) the loop over batches() saves when its batch is done, and the epochs
 /// end: what the program does after that is not part of the run, and nothing is logged.  In other places the epoch goes
 /// on to its end first.  What an epoch gathers in variables (a mean of losses) must be a part of the run to be whole
-/// after an interruption within it.  One Run in a process at a time; one program at a time uses a folder.  Not
-/// thread-safe.
+/// after an interruption within it.  One Run at a time uses a folder.  Not thread-safe.
 class Run {
  public:
   class Epoch;
@@ -67,12 +68,20 @@ class Run {
     parts_.push_back(&part);
     return *this;
   }
-  /// The epochs that are left, for a range loop.  Loads the newest checkpoint when the loop begins: ValueError if that
-  /// run had another `watch` or `best`.  At the end of an epoch ValueError, after it was saved, if it has not logged
-  /// `watch`; errors of Checkpoint and History.
+  /// The epochs that are left, for a range loop; none, with a warning, if the run has ended by its patience.  Loads the
+  /// newest checkpoint when the first loop begins: ValueError if that run had another `watch` or `best`.  A loop that
+  /// `break` or an exception leaves has not ended its epoch: another one is a ValueError, and another Run in the folder
+  /// goes on from the end of the epoch before.  At the end of an epoch ValueError, after it was saved, if it has not
+  /// logged `watch`; errors of Checkpoint and History.
   Epochs epochs(SourceLocation where = SourceLocation::current());
 
-  const History& history() const { return history_; }
+  /// Waits for values on a device that were logged.
+  const History& history(SourceLocation where = SourceLocation::current()) {
+    write_pending(where);
+    return history_;
+  }
+  /// training::report() of its history; its title is the folder's name if the options have none.
+  void report(const std::string& path, ReportOptions options = {}, SourceLocation where = SourceLocation::current());
   /// How many batches Epoch::batches() has given, in all.
   std::int64_t step() const { return step_; }
   /// The tensors of a part of that name in the best epoch, or in the last one without `watch`; before epochs() in that
@@ -83,17 +92,20 @@ class Run {
 
  private:
   struct Pending {
-    HistoryEntry at;
-    Tensor value;
+    HistoryEntry entry;
+    Tensor value;  ///< its copy on the host, which may not be complete; undefined: the entry has it
   };
 
   void begin(SourceLocation where);
+  void resume(SourceLocation where);
   void save(std::optional<double> metric, bool background, SourceLocation where);
   void end_epoch(SourceLocation where);
   bool is_over();
   void log(const std::string& name, double value, SourceLocation where);
   void log(const std::string& name, const Tensor& value, SourceLocation where);
   void write(const HistoryEntry& entry, SourceLocation where);
+  void write_ready(SourceLocation where);
+  void write_first(SourceLocation where);
   void write_pending(SourceLocation where);
   // Of a loop over batches that are steps.  begin_pass: false if an interrupted epoch has had it.
   bool begin_pass(const void* loader, bool is_part, SourceLocation where);
@@ -108,9 +120,10 @@ class Run {
   std::string newest_{};  ///< the checkpoint of the last epoch
   History history_;
   EarlyStopping stopping_;
-  std::vector<Pending> pending_{};        ///< values on a device
+  std::deque<Pending> pending_{};         ///< values on a device, and what was logged after them
   std::function<void()> leave_epoch_{};   ///< of the loader whose loop has begun and has not come to its end
   bool began_ = false, stopped_ = false;  ///< stopped: saved after a signal
+  bool in_epoch_ = false;                 ///< has begun and was not ended
   bool repeats_ = false;                  ///< what an epoch that goes on has done before
   int loops_ = 0;                         ///< over steps, that exist
   std::int64_t pass_ = 0;                 ///< of the loops in this epoch
@@ -131,12 +144,13 @@ class Run::Epoch {
     return Batches<Loader>{&loader, run_, true, where};
   }
   /// The same of data that is only looked at.
-  template <class Loader> auto batches_without_steps(Loader& loader) const {
-    return Batches<Loader>{&loader, run_, false, {}};
+  template <class Loader>
+  auto batches_without_steps(Loader& loader, SourceLocation where = SourceLocation::current()) const {
+    return Batches<Loader>{&loader, run_, false, where};
   }
-  /// Puts a number into the history, at the current step; a tensor of one element on another device is read later, at
-  /// the end of the epoch or when there are many, so that a step does not wait for it.  ShapeError unless it has one
-  /// element.
+  /// Puts a number into the history, at the current step.  A step does not wait for a tensor of one element on another
+  /// device: it is written, and what was logged after it, when a later batch finds it computed.  ShapeError unless it
+  /// has one element.
   void log(const std::string& name, double value, SourceLocation where = SourceLocation::current()) const {
     run_->log(name, value, where);
   }
@@ -188,6 +202,7 @@ class Run::Epoch {
 
      private:
       void count() {
+        of_.run->write_ready(of_.where);
         const bool ends = *at_ == last_;
         if (ends) at_.reset();
         if (!of_.steps) return;
@@ -201,6 +216,13 @@ class Run::Epoch {
     };
     Iterator begin() const { return Iterator(*this); }
     std::default_sentinel_t end() const { return {}; }
+
+    // What progress() asks.
+    std::int64_t size() const { return loader->size(); }
+    std::int64_t epoch() const { return run->epoch_; }
+    auto position() const requires requires { loader->position(); }
+    { return loader->position(); }
+    bool is_over() const { return run->stopped_; }
   };
 
   Run* run_;
@@ -210,7 +232,10 @@ class Run::Epochs {
  public:
   class Iterator {
    public:
-    Epoch operator*() const { return Epoch(run_); }
+    Epoch operator*() const {
+      run_->in_epoch_ = true;
+      return Epoch(run_);
+    }
     Iterator& operator++() {
       run_->end_epoch(where_);
       return *this;

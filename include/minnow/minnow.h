@@ -159,6 +159,7 @@
 #include <minnow/training/history.h>
 #include <minnow/training/interrupt.h>
 #include <minnow/training/metrics.h>
+#include <minnow/training/report.h>
 #include <minnow/training/run.h>
 
 #endif

@@ -13,6 +13,7 @@
 #include <minnow/tensor/runtime/captured_step.h>
 
 #include "devices.h"
+#include "support/thrown.h"
 
 namespace minnow::test {
 namespace {
@@ -166,6 +167,12 @@ TEST_P(Metrics, MergeWhatFits) {
   EXPECT_THROW(scores.merge(zeros({3}, device)), ValueError);
   Regression regression;
   EXPECT_THROW(regression.merge(zeros({2}, device)), ValueError);
+  for (const std::string& text :
+       {error_of<ValueError>([&] { two.merge(five.state()); }), error_of<ValueError>([] { ConfusionMatrix m(0); }),
+        error_of<ValueError>([] { Accuracy a({.top_k = 0}); }),
+        error_of<ValueError>([&] { regression.merge(zeros({2}, device)); }),
+        error_of<ValueError>([&] { scores.merge(zeros({3}, device)); })})
+    expect_contains(text, "metrics_test.cpp:");
   const Tensor before = five.state();
   five.update(classes, classes);  // in place
   EXPECT_EQ(sum(before).item<int>(), 3);

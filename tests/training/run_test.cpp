@@ -4,20 +4,26 @@
 #include <filesystem>
 #include <functional>
 #include <gtest/gtest.h>
+#include <sstream>
 #include <sys/wait.h>
 #include <minnow/data/loader.h>
+#include <minnow/data/progress.h>
 #include <minnow/nn/layers/basic.h>
 #include <minnow/nn/layers/linear.h>
 #include <minnow/nn/losses/loss.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/random/sample.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/optim/lr_scheduler.h>
 #include <minnow/optim/optimizers.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/random.h>
+#include <minnow/tensor/runtime/stream.h>
+#include <minnow/tensor/runtime/warning.h>
 
+#include "support/thrown.h"
 #include "training/memory_folder.h"
 
 namespace minnow::test {
@@ -244,6 +250,136 @@ TEST(TrainingRun, IsOneInItsFolderAndComparesByOneNumber) {
   // Of a run that is over, in a program that only looks.
   training::Run run(folder / "run", {.epochs = 4, .watch = "loss"});
   EXPECT_EQ(run.best("model").at("weight").item<int>(), 0);
+}
+
+TEST(TrainingRun, ShowsTheProgressOfItsBatches) {
+  const TemporaryFolder folder;
+  data::DataLoader loader(Sums(), {.batch_size = 4}), valid(Sums(), {.batch_size = 12});
+  const auto start = [&](int stop_at) {
+    std::ostringstream out;
+    data::DataLoader train(Sums(), {.batch_size = 4});
+    training::Run run(folder / "run", {.epochs = 2});
+    run.add("train", train);
+    for (auto epoch : run.epochs()) {
+      auto bar = progress(epoch.batches(train), {.out = &out, .terminal = false, .interval = 0});
+      for (auto& [x, y] : bar) {
+        bar.show("loss", sum(x));
+        if (run.step() == stop_at) std::raise(SIGINT);
+      }
+      for (auto& [x, y] : progress(epoch.batches_without_steps(valid), {.label = "valid", .out = &out}))
+        EXPECT_EQ(x.size(0), 12);
+    }
+    return out.str();
+  };
+  const std::string first = start(9), second = start(0);
+  expect_contains(first, "epoch 1  1/6  loss ");
+  expect_contains(first, "epoch 1  6/6  loss ");
+  expect_contains(first, "valid  2/2");
+  expect_contains(first, "epoch 2  3/6  loss ");
+  EXPECT_FALSE(has(first, "epoch 2  4/6"));
+  EXPECT_EQ(first.rfind("valid"), first.find("valid"));  // nothing of the loop that does not run
+  EXPECT_FALSE(has(second, "epoch 2  3/6"));
+  expect_contains(second, "epoch 2  4/6  loss ");
+  expect_contains(second, "epoch 2  6/6  loss ");
+}
+
+TEST(TrainingRun, WritesValuesOnADeviceAsSoonAsTheyAreThere) {
+  const TemporaryFolder folder;
+  data::DataLoader loader(Sums(), {.batch_size = 4});
+  training::Run run(folder / "run", {.epochs = 1});
+  run.add("train", loader);
+  const auto written = [&] {
+    std::vector<std::string> names;
+    for (const auto& e : training::History::read(folder / "run/history.csv")) names.push_back(e.name);
+    return names;
+  };
+  for (auto epoch : run.epochs()) {
+    for (auto& [x, y] : epoch.batches(loader)) {
+      EXPECT_EQ(x.size(0), y.size(0));
+      if (run.step() == 2) { EXPECT_EQ(written(), (std::vector<std::string>{"loss", "lr"})); }
+      if (run.step() == 6) { EXPECT_EQ(run.history().of("loss").back().value, 5); }
+      epoch.log("loss", full({}, static_cast<double>(run.step()), Device("sim:0")));
+      epoch.log("lr", 0.5);
+      synchronize("sim:0");
+    }
+  }
+  EXPECT_EQ(run.history().of("loss")[3].value, 4);
+}
+
+TEST(TrainingRun, RefusesToRepeatAPartOfAnEpoch) {
+  const TemporaryFolder folder;
+  data::DataLoader loader(Sums(), {.batch_size = 4, .shuffle = true});
+  Tensor sums = zeros({3});
+  const auto train = [&](training::Run& run, std::int64_t leave_at) {
+    for (auto epoch : run.epochs()) {
+      for (auto& [x, y] : epoch.batches(loader)) {
+        sums += x(0) + y(0) * 0;
+        if (run.step() == leave_at) throw std::runtime_error("a caught one");
+      }
+      if (run.step() == -leave_at) break;
+    }
+  };
+  const auto start = [&](const std::string& name, std::int64_t leave_at) {
+    training::Run run(folder / name, {.epochs = 3});
+    run.add("train", loader).add("sums", sums);
+    if (leave_at > 0) {
+      EXPECT_THROW(train(run, leave_at), std::runtime_error);
+    } else {
+      train(run, leave_at);
+    }
+    if (leave_at != 0) expect_contains(error_of<ValueError>([&] { train(run, 0); }), "make another Run");
+  };
+  start("all", 0);
+  const std::vector<float> all = sums.to_vector<float>();
+  for (const std::int64_t at : {8, -12}) {
+    loader.set_epoch(0);
+    sums.zero_();
+    start(std::to_string(at), at);
+    start(std::to_string(at), 0);  // goes on from the end of the epoch before
+    EXPECT_EQ(sums.to_vector<float>(), all) << at;
+  }
+}
+
+TEST(TrainingRun, SharesSignalsWithOtherGuards) {
+  const TemporaryFolder folder;
+  struct sigaction before {
+  }, after{};
+  sigaction(SIGINT, nullptr, &before);
+  {
+    const InterruptGuard outer;
+    std::int64_t epochs = 0;
+    training::Run run(folder / "run", {.epochs = 5}), other(folder / "other", {.epochs = 2});
+    for (auto epoch : run.epochs()) {
+      for (auto inner : other.epochs()) (void)inner;
+      if (++epochs == 2) std::raise(SIGINT);
+      EXPECT_EQ(interrupted(), epoch.number() == 1 ? SIGINT : 0);
+    }
+    EXPECT_EQ(epochs, 2);
+    { const InterruptGuard nested; }
+    EXPECT_EQ(interrupted(), SIGINT);  // still that of the outer one
+  }
+  sigaction(SIGINT, nullptr, &after);
+  EXPECT_EQ(after.sa_handler, before.sa_handler);
+  const InterruptGuard next;
+  EXPECT_EQ(interrupted(), 0);
+}
+
+TEST(TrainingRun, SaysThatPatienceHasEndedIt) {
+  const TemporaryFolder folder;
+  std::string said;
+  const auto start = [&](std::int64_t epochs) {
+    training::Run run(folder / "run", {.epochs = epochs, .watch = "loss", .patience = 2});
+    std::int64_t count = 0;
+    for (auto epoch : run.epochs()) epoch.log("loss", 1), ++count;
+    return count;
+  };
+  const WarningHandler before = set_warning_handler([&](const std::string& text) { said += text; });
+  EXPECT_EQ(start(10), 3);
+  EXPECT_EQ(said, "");
+  EXPECT_EQ(start(20), 0);
+  set_warning_handler(before);
+  expect_contains(said, "has ended by its patience: 2 epochs without a better 'loss' than 1");
+  expect_contains(said, "run_test.cpp:");
 }
 
 TEST(TrainingRun, NamesWhatIsMissing) {
