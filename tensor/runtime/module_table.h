@@ -26,7 +26,7 @@ namespace minnow::profile {
 /// What is computed outside of modules is in no row.  Times are the host's.  What a checkpoint computes again are
 /// further calls.  Costs about 0.2 us an operation.  Objects may be nested; each is for the thread that made it, and
 /// ends there.
-class Table : minnow::detail::CallObserver, minnow::detail::ScopeObserver {
+class Table final : minnow::detail::CallObserver, minnow::detail::ScopeObserver {
  public:
   struct Row {
     std::string module;

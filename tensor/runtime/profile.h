@@ -45,7 +45,7 @@ class Range {
 /// Operations count by the name that the user called; what they are composed of is part of them.  A gradient function
 /// counts for itself, with the name of its operation.  The time is the host's: of a GPU, that of the launches.  Costs
 /// about 0.1 us a call.  Objects may be nested; each is for the thread that made it, and ends there.
-class OperationCounts : private minnow::detail::CallObserver {
+class OperationCounts final : private minnow::detail::CallObserver {
  public:
   struct Row {
     std::string name;
