@@ -91,6 +91,9 @@ class OpenScope {
 
   /// Its work runs on a device between two events; it is the innermost scope.
   void on_device(Device device, const Event& start, const Event& end) const noexcept;
+
+ private:
+  void enter(ScopeKind kind, const char* name, std::int64_t bytes) const noexcept;
 };
 
 }  // namespace minnow::detail

@@ -49,7 +49,7 @@ Tracer::Tracer(std::shared_ptr<TraceSession> session, std::string_view name, int
     : session_(std::move(session)), is_helper_(number >= 0) {
   chunk_.thread = thread_number();
   chunk_.thread_name = name;
-  if (is_helper_) chunk_.thread_name += " " + std::to_string(number);
+  if (is_helper_) chunk_.thread_name.append(" ").append(std::to_string(number));
 }
 
 Tracer::~Tracer() { finish(); }
