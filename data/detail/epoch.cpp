@@ -7,7 +7,6 @@
 #include <deque>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -15,15 +14,13 @@
 #include <minnow/tensor/runtime/capture_rules.h>
 #include <minnow/tensor/runtime/observers.h>
 #include <minnow/tensor/runtime/threads.h>
-#include <minnow/tensor/runtime/tracer.h>
 
 namespace minnow::data::detail {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using minnow::detail::ScopeObserver;
-using minnow::detail::Tracer;
-using minnow::detail::TraceSession;
+using minnow::detail::SharedTrace;
 
 constexpr std::int64_t kSmallBatch = std::int64_t{1} << 20;  // bytes
 constexpr std::int64_t kSmallBatchWindow = 16;
@@ -53,7 +50,7 @@ class Epoch::State {
   std::span<const std::int64_t> indices_of(std::int64_t batch) const;
   void start(int workers);
   void work(int number) noexcept;
-  std::int64_t claim(std::shared_ptr<TraceSession>& trace);
+  std::int64_t claim(std::shared_ptr<SharedTrace>& trace);
   void follow_trace();
   void put(std::int64_t batch, BatchResult result);
   BatchResult take();
@@ -83,7 +80,7 @@ class Epoch::State {
   bool consumer_waits_ = false;
   bool window_chosen_ = false;
   bool stop_ = false;
-  std::shared_ptr<TraceSession> trace_;  // of the consumer
+  std::shared_ptr<SharedTrace> trace_;  // of the consumer
   std::vector<std::jthread> workers_;
 };
 
@@ -138,13 +135,12 @@ std::span<const std::int64_t> Epoch::State::indices_of(std::int64_t batch) const
 void Epoch::State::work(int number) noexcept {
   const SerialRegion serial;
   for (;;) {
-    std::shared_ptr<TraceSession> trace;
+    std::shared_ptr<SharedTrace> trace;
     const std::int64_t batch = claim(trace);
     if (batch < 0) return;
     BatchResult result;
     {  // a batch that the consumer has is in the trace
-      std::optional<Tracer> tracer;
-      if (trace) tracer.emplace(std::move(trace), "loader", number);
+      const auto follows = trace ? trace->follow("loader", number) : nullptr;
       result = core_->make(indices_of(batch), {epoch_, batch});
     }
     put(batch, std::move(result));
@@ -160,7 +156,7 @@ void Epoch::State::follow_trace() {
 }
 
 /// Waits for space in the ring, and returns the next batch to make; -1 at the end.
-std::int64_t Epoch::State::claim(std::shared_ptr<TraceSession>& trace) {
+std::int64_t Epoch::State::claim(std::shared_ptr<SharedTrace>& trace) {
   std::unique_lock lock(mutex_);
   while (!stop_ && claimed_ < total_ && claimed_ >= taken_ + window_) {
     ++sleeping_;

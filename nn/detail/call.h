@@ -33,6 +33,7 @@ class Call {
   static std::string path();
 
  private:
+  void enter_scope() const;
   /// "Conv2d", of a call.
   static std::string type_of(const void* call);
 

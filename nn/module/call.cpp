@@ -51,14 +51,20 @@ Call::Call(const Module& module, SourceLocation where)
     note_unregistered(module, outer_->module_);
   state.call = this;
   if (minnow::detail::calling_thread.scopes) [[unlikely]]
-    minnow::detail::calling_thread.scopes->enter({.key = this,
-                                                  .kind = minnow::detail::ScopeKind::module,
-                                                  .name = called.path.c_str(),
-                                                  .where = where_,
-                                                  .type = &typeid(module),
-                                                  .type_name = type_of,
-                                                  .module = &called,
-                                                  .records = is_grad_enabled()});
+    enter_scope();
+}
+
+/// Apart, so that calls which nobody observes do not prepare it.
+[[gnu::noinline]] void Call::enter_scope() const {
+  const State& called = Access::state(module_);
+  minnow::detail::calling_thread.scopes->enter({.key = this,
+                                                .kind = minnow::detail::ScopeKind::module,
+                                                .name = called.path.c_str(),
+                                                .where = where_,
+                                                .type = &typeid(module_),
+                                                .type_name = type_of,
+                                                .module = &called,
+                                                .records = is_grad_enabled()});
 }
 
 Call::~Call() {

@@ -49,11 +49,16 @@ void ScopeObserver::count(const char* name, std::int64_t value) noexcept {
 void ScopeObserver::on_device(Device device, const Event& start, const Event& end) noexcept {
   if (outer_) outer_->on_device(device, start, end);
 }
-std::shared_ptr<TraceSession> ScopeObserver::trace() const noexcept { return outer_ ? outer_->trace() : nullptr; }
+std::shared_ptr<SharedTrace> ScopeObserver::trace() const noexcept { return outer_ ? outer_->trace() : nullptr; }
+
+/// Apart, so that scopes which nobody observes do not prepare it.
+[[gnu::noinline]] void OpenScope::enter(ScopeKind kind, const char* name, std::int64_t bytes) const noexcept {
+  calling_thread.scopes->enter({.key = this, .kind = kind, .name = name, .where = CallSite::where(), .bytes = bytes});
+}
 
 OpenScope::OpenScope(ScopeKind kind, const char* name, std::int64_t bytes) noexcept {
   if (calling_thread.scopes) [[unlikely]]
-    calling_thread.scopes->enter({.key = this, .kind = kind, .name = name, .where = CallSite::where(), .bytes = bytes});
+    enter(kind, name, bytes);
 }
 OpenScope::~OpenScope() {
   if (calling_thread.scopes) [[unlikely]]

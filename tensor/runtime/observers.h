@@ -15,7 +15,6 @@ namespace minnow::detail {
 
 class CallSite;
 class Operands;
-class TraceSession;
 
 /// Told of the operations of the thread that made it, and of gradient functions, whose sites are is_earlier(), while it
 /// lives.  Gets begin and end in pairs, nested, but for the operations that were open when it was made.  Observers
@@ -58,6 +57,15 @@ struct Scope {
   bool records = false;          ///< a module whose operations are recorded for backward
 };
 
+/// A trace of a thread, for others that work for it.  Programs without traces have only this of them.
+class SharedTrace {
+ public:
+  virtual ~SharedTrace() = default;
+  /// Puts the calling thread, `name` and `number`, into the trace for as long as the result lives; nothing if memory
+  /// runs out.
+  virtual std::shared_ptr<const void> follow(const char* name, int number) noexcept = 0;
+};
+
 /// The same for scopes, of which there are few: none for each operation.
 class ScopeObserver {
  public:
@@ -71,7 +79,7 @@ class ScopeObserver {
   /// Work of the open scope runs on a device between two events.
   virtual void on_device(Device device, const Event& start, const Event& end) noexcept;
   /// The innermost trace, for threads that work for this one; nullptr if there is none.
-  virtual std::shared_ptr<TraceSession> trace() const noexcept;
+  virtual std::shared_ptr<SharedTrace> trace() const noexcept;
 
  protected:
   ScopeObserver() noexcept;
@@ -91,6 +99,9 @@ class OpenScope {
 
   /// Its work runs on a device between two events; it is the innermost scope.
   void on_device(Device device, const Event& start, const Event& end) const noexcept;
+
+ private:
+  void enter(ScopeKind kind, const char* name, std::int64_t bytes) const noexcept;
 };
 
 }  // namespace minnow::detail

@@ -19,6 +19,12 @@ constexpr std::size_t kMaxOperands = 16;
 
 }  // namespace
 
+std::shared_ptr<const void> TraceSession::follow(const char* name, int number) noexcept {
+  try {
+    return std::make_shared<Tracer>(shared_from_this(), name, number);
+  } catch (...) { return nullptr; }
+}
+
 void TraceSession::add(TraceChunk chunk, bool of_helper) {
   if (of_helper && outer_) outer_->add(chunk, true);
   const std::lock_guard lock(mutex_);

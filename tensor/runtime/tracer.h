@@ -67,11 +67,13 @@ struct TraceOperand {
 };
 
 /// A trace, to which several threads give what they did.  Thread-safe.
-class TraceSession {
+class TraceSession final : public SharedTrace, public std::enable_shared_from_this<TraceSession> {
  public:
-  /// `outer`: the trace around it.
-  TraceSession(std::int64_t max_events, std::shared_ptr<TraceSession> outer)
-      : max_events_(max_events), outer_(std::move(outer)) {}
+  /// `outer`: the trace around it, which is a session too.
+  TraceSession(std::int64_t max_events, const std::shared_ptr<SharedTrace>& outer)
+      : max_events_(max_events), outer_(std::static_pointer_cast<TraceSession>(outer)) {}
+
+  std::shared_ptr<const void> follow(const char* name, int number) noexcept override;
 
   /// `of_helper`: the trace around it gets it too, while what the thread of both does it has itself.
   void add(TraceChunk chunk, bool of_helper);
@@ -115,7 +117,7 @@ class Tracer final : CallObserver, ScopeObserver {
   void leave(const void* key) noexcept override;
   void count(const char* name, std::int64_t value) noexcept override;
   void on_device(Device device, const Event& start, const Event& end) noexcept override;
-  std::shared_ptr<TraceSession> trace() const noexcept override { return done_ ? ScopeObserver::trace() : session_; }
+  std::shared_ptr<SharedTrace> trace() const noexcept override { return done_ ? ScopeObserver::trace() : session_; }
 
   template <class Make> void open(const void* key, const Make& make) noexcept;
   void close(const void* key) noexcept;
