@@ -44,7 +44,8 @@ const std::vector<double>& bucket_edges() {
 std::string histogram_of(const std::vector<double>& values) {
   const std::vector<double>& edges = bucket_edges();
   std::vector<double> counts(edges.size() - 1);
-  const double zero = static_cast<double>(edges.size() / 2), per_log = 1 / std::log(1.1);
+  const std::size_t middle = edges.size() / 2;  // 0
+  const double zero = static_cast<double>(middle), per_log = 1 / std::log(1.1);
   double num = 0, sum = 0, squares = 0, least = kInfinity, most = -kInfinity;
   for (const double x : values) {
     if (!std::isfinite(x)) continue;
