@@ -13,7 +13,7 @@ int main() {
   vision::write_png(full({1, 2, 3}, 7, uint8), "wings.png");
   const Tensor image = vision::read_image("wings.png");
   const double p = distributions::Normal(0, 1).log_prob(tensor(0.0)).item<double>();
-  tensorboard::Writer writer("wings");
+  tensorboard::Writer writer("wings-run");
   writer.add_scalar("p", p, 1);
   const auto scalars = tensorboard::read_scalars(writer.path());
   std::printf("%zu tokens, a pixel of %lld, log p = %.3f\n", tokens.size(),
