@@ -171,11 +171,13 @@ for (const chart of charts.values()) {
     if (c.strange) entry.append(`; ${c.strange} of ${c.count} are NaN or infinite, from step ${c.from} on`);
   }
   chart.log.onchange = () => draw(chart);
-  let width = -1;
+}
+for (const chart of charts.values()) {  // when all have their places
+  draw(chart);
+  let width = chart.plot.clientWidth;
   new ResizeObserver(() => {
     if (chart.plot.clientWidth !== width) width = chart.plot.clientWidth, draw(chart);
   }).observe(chart.plot);
-  draw(chart);
 }
 document.documentElement.dataset.drawn = charts.size;
 )js";
