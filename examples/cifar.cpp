@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
     optim::OneCycleLR schedule(sgd, {.max_lr = lr, .epochs = epochs, .steps_per_epoch = train.size() / batch_size});
     training::History history;
     double right = 0;
+    std::int64_t step = 0;
     saved.add("model", net).add("sgd", sgd).add("schedule", schedule).add("train", loader).add("right", right).begin();
     while (loader.position().epoch < epochs) {
       for (auto& [x, labels] : progress(loader)) {
@@ -62,10 +63,11 @@ int main(int argc, char** argv) {
         loss.backward();
         sgd.step();
         schedule.step();
-        if (!report.empty()) history.log("train/loss", loss.item(), {std::ssize(history.entries()), loader.epoch()});
+        if (!report.empty()) history.log("train/loss", loss.item(), {++step, loader.epoch()});
         saved.step();
       }
       right = 100 * *accuracy(net, test, device);
+      history.log("test/accuracy", right / 100, {step, loader.epoch()});
       std::printf("epoch %lld: %.1f %% of the test images are right\n", static_cast<long long>(loader.epoch() + 1),
                   right);
       saved.save(true);

@@ -150,7 +150,7 @@ std::string matrix_table(const ReportOptions& o, const std::vector<Numbers>& cou
       const double share = wanted[i] > 0 ? std::sqrt(n / static_cast<double>(wanted[i])) : 0;
       rows += n == 0 ? "<td>·</td>"
                      : fmt::format("<td class=\"{}{}\" style=\"--a:{:.2f}\" title=\"{} taken for {}: {}\">{}</td>",
-                                   i == j ? "hit" : "miss", share > 0.6 ? " full" : "", share, escaped(name(i)),
+                                   i == j ? "hit" : "miss", share > 0.75 ? " full" : "", share, escaped(name(i)),
                                    escaped(name(j)), percent(n, static_cast<double>(wanted[i])), counts[i][j]);
     }
     const auto hits = static_cast<double>(counts[i][i]);
