@@ -5,6 +5,7 @@
 #include <minnow/vision/vision.h>
 
 #include "models/resnet.h"
+#include "support/classifier.h"
 #include "support/program.h"
 #include "support/saved_run.h"
 
@@ -18,22 +19,12 @@ data::ImageDataset images_of(const std::string& folder, const char* split, std::
   return vision::SyntheticShapes(count, {.first = first});
 }
 
-double accuracy(nn::Module& net, const data::ImageDataset& test, Device device) {
-  const NoGradGuard no_grad;
-  net.eval();
-  double right = 0;
-  data::DataLoader loader(test, {.batch_size = 250, .device = device});
-  for (auto& [images, labels] : loader) right += sum(argmax(net(images), 1) == labels).item();
-  net.train();
-  return 100 * right / static_cast<double>(test.size());
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   std::int64_t epochs = 3, width = 64, images = 10000, batch_size = 64;
   double lr = 0.05;
-  std::string folder;
+  std::string folder, report;
   Program program("Trains ResNet-18 on images of 32x32 pixels.");
   program.option("--data", folder, "the folder cifar-10-batches-bin; without it, images of shapes are made");
   program.option("--epochs", epochs, "passes over the images");
@@ -43,6 +34,7 @@ int main(int argc, char** argv) {
   program.option("--lr", lr, "highest learning rate");
   bool amp = false;
   program.flag("--amp", amp, "mixed precision: bfloat16 under an Autocast guard");
+  program.option("--report", report, "HTML file with curves, the confusion matrix, the worst mistakes and layers");
   SavedRun saved(program);
   return program.run(argc, argv, [&](Device device) {
     const data::ImageDataset train = images_of(folder, "train", images, 0),
@@ -56,7 +48,9 @@ int main(int argc, char** argv) {
       return optim::SGDOptions{.lr = lr, .momentum = 0.9, .weight_decay = p.dim() < 2 ? 0 : 5e-4};
     });
     optim::OneCycleLR schedule(sgd, {.max_lr = lr, .epochs = epochs, .steps_per_epoch = train.size() / batch_size});
+    training::History history;
     double right = 0;
+    std::int64_t step = 0;
     saved.add("model", net).add("sgd", sgd).add("schedule", schedule).add("train", loader).add("right", right).begin();
     while (loader.position().epoch < epochs) {
       for (auto& [x, labels] : progress(loader)) {
@@ -69,13 +63,16 @@ int main(int argc, char** argv) {
         loss.backward();
         sgd.step();
         schedule.step();
+        if (!report.empty()) history.log("train/loss", loss.item(), {++step, loader.epoch()});
         saved.step();
       }
-      right = accuracy(net, test, device);
+      right = 100 * *accuracy(net, test, device);
+      history.log("test/accuracy", right / 100, {step, loader.epoch()});
       std::printf("epoch %lld: %.1f %% of the test images are right\n", static_cast<long long>(loader.epoch() + 1),
                   right);
       saved.save(true);
     }
+    if (!report.empty()) report_classifier(report, history, {.title = "cifar", .device = device}, net, test);
     return right;
   });
 }

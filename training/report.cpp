@@ -148,11 +148,11 @@ std::string matrix_table(const ReportOptions& o, const std::vector<Numbers>& cou
     rows += "<tr><th>" + escaped(name(i)) + "</th>";
     for (std::size_t j = 0; j < counts.size(); ++j) {
       const auto n = static_cast<double>(counts[i][j]);
-      // The root: of what is rare something can be seen.
-      const double share = wanted[i] > 0 ? std::sqrt(n / static_cast<double>(wanted[i])) : 0;
+      // A power: of what is rare something can be seen.
+      const double share = wanted[i] > 0 ? std::pow(n / static_cast<double>(wanted[i]), 0.4) : 0;
       rows += n == 0 ? "<td>·</td>"
                      : fmt::format("<td class=\"{}{}\" style=\"--a:{:.2f}\" title=\"{} taken for {}: {}\">{}</td>",
-                                   i == j ? "hit" : "miss", share > 0.6 ? " full" : "", share, escaped(name(i)),
+                                   i == j ? "hit" : "miss", share > 0.75 ? " full" : "", share, escaped(name(i)),
                                    escaped(name(j)), percent(n, static_cast<double>(wanted[i])), counts[i][j]);
     }
     const auto hits = static_cast<double>(counts[i][i]);

@@ -67,11 +67,12 @@ void Run::begin(SourceLocation where) {
         where);
   resume(where);
   if (options_.patience > 0 && stopping_.stops() && epoch_ < options_.epochs)
-    detail::warn_once(fmt::format("Run: '{}' has ended by its patience: {} epochs without a better '{}' than {}\n"
-                                  "no epoch is run; give a .patience of more than {}, or another folder",
-                                  folder_, stopping_.updates_without_improvement(), options_.watch, stopping_.best(),
-                                  stopping_.updates_without_improvement()),
-                      where);
+    minnow::detail::warn_once(
+        fmt::format("Run: '{}' has ended by its patience: {} epochs without a better '{}' than {}\n"
+                    "no epoch is run; give a .patience of more than {}, or another folder",
+                    folder_, stopping_.updates_without_improvement(), options_.watch, stopping_.best(),
+                    stopping_.updates_without_improvement()),
+        where);
 }
 
 void Run::resume(SourceLocation where) {

@@ -12,39 +12,41 @@
 
 #include "numbers.h"
 
-struct Program::Impl {
+struct CommandLine::Impl {
+  explicit Impl(const std::string& description) : app(description) {}
   CLI::App app;
-  std::string device = "auto";
-  std::uint64_t seed = 1;
-  double expect = -std::numeric_limits<double>::infinity();
-
-  explicit Impl(const std::string& description) : app(description) {
-    app.add_option("--device", device, "auto, cpu, cuda[:i] or sim[:i]")->capture_default_str();
-    app.add_option("--seed", seed, "of weights, order and samples")->capture_default_str();
-    app.add_option("--expect", expect, "fail if the score at the end is below this");
-  }
 };
 
-Program::Program(const std::string& description) : impl_(std::make_unique<Impl>(description)) {}
-Program::~Program() = default;
+CommandLine::CommandLine(const std::string& description) : impl_(std::make_unique<Impl>(description)) {}
+CommandLine::~CommandLine() = default;
 
-void Program::option(const std::string& name, std::string& value, const std::string& help) {
+void CommandLine::option(const std::string& name, std::string& value, const std::string& help) {
   impl_->app.add_option(name, value, help)->capture_default_str();
 }
-void Program::option(const std::string& name, std::int64_t& value, const std::string& help, std::int64_t least,
-                     std::int64_t most) {
+void CommandLine::option(const std::string& name, std::int64_t& value, const std::string& help, std::int64_t least,
+                         std::int64_t most) {
   impl_->app.add_option(name, value, help)->check(number_in(least, most))->capture_default_str();
 }
-void Program::option(const std::string& name, double& value, const std::string& help) {
-  impl_->app.add_option(name, value, help)->check(number_in(0.0, 1e9))->capture_default_str();
+void CommandLine::option(const std::string& name, std::uint64_t& value, const std::string& help) {
+  impl_->app.add_option(name, value, help)->check(number_in<std::uint64_t>(0, UINT64_MAX))->capture_default_str();
+}
+void CommandLine::option(const std::string& name, double& value, const std::string& help, double most) {
+  impl_->app.add_option(name, value, help)->check(number_in(0.0, most))->capture_default_str();
+}
+void CommandLine::number(const std::string& name, double& value, const std::string& help) {
+  impl_->app.add_option(name, value, help);
+}
+void CommandLine::choice(const std::string& name, std::string& value, const std::vector<std::string>& of,
+                         const std::string& help) {
+  impl_->app.add_option(name, value, help)->check(CLI::IsMember(of))->capture_default_str();
 }
 
-void Program::prompt(const std::string& name, std::string& value, const std::string& help) {
+void CommandLine::prompt(const std::string& name, std::string& value, const std::string& help) {
   const auto check = [](const std::string& text) -> std::string { return text.empty() ? "it has no letters" : ""; };
   impl_->app.add_option(name, value, help)->check({check, "", "prompt"})->capture_default_str();
 }
 
-void Program::image(const std::string& name, std::string& path, const std::string& help) {
+void CommandLine::image(const std::string& name, std::string& path, const std::string& help) {
   const auto check = [](const std::string& text) -> std::string {
     if (!text.ends_with(".png") && !text.ends_with(".jpg") && !text.ends_with(".jpeg"))
       return "'" + text + "' does not end in .png, .jpg or .jpeg";
@@ -55,21 +57,39 @@ void Program::image(const std::string& name, std::string& path, const std::strin
   impl_->app.add_option(name, path, help)->check({check, "", "image"})->capture_default_str();
 }
 
-void Program::flag(const std::string& name, bool& value, const std::string& help) {
+void CommandLine::flag(const std::string& name, bool& value, const std::string& help) {
   impl_->app.add_flag(name, value, help);
 }
 
-int Program::run(int argc, char** argv, const std::function<double(minnow::Device)>& program) {
+int CommandLine::run(int argc, char** argv, const std::function<int()>& program) {
+  const std::string name = std::filesystem::path(argv[0]).filename().string();
+  impl_->app.failure_message([name](const CLI::App*, const CLI::Error& e) {
+    return name + ": " + e.what() + " (--help lists the options)\n";
+  });
   CLI11_PARSE(impl_->app, argc, argv);
   try {
-    minnow::manual_seed(impl_->seed);
-    const minnow::Device device = impl_->device == "auto" ? minnow::best_device() : minnow::Device(impl_->device);
-    std::printf("device %s, %d threads\n", device.str().c_str(), minnow::num_threads());
-    const double score = program(device);
-    if (score >= impl_->expect) return 0;
-    std::fprintf(stderr, "the score is %g, below the %g that --expect asks for\n", score, impl_->expect);
+    return program();
   } catch (const EndOfProgram& end) { return end.status; } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());
   }
   return 1;
+}
+
+Program::Program(const std::string& description)
+    : CommandLine(description), expect_(-std::numeric_limits<double>::infinity()) {
+  option("--device", device_, "auto, cpu, cuda[:i] or sim[:i]");
+  option("--seed", seed_, "of weights, order and samples");
+  number("--expect", expect_, "fail if the score at the end is below this");
+}
+
+int Program::run(int argc, char** argv, const std::function<double(minnow::Device)>& program) {
+  return CommandLine::run(argc, argv, [&] {
+    minnow::manual_seed(seed_);
+    const minnow::Device device = device_ == "auto" ? minnow::best_device() : minnow::Device(device_);
+    std::printf("device %s, %d threads\n", device.str().c_str(), minnow::num_threads());
+    const double score = program(device);
+    if (score >= expect_) return 0;
+    std::fprintf(stderr, "the score is %g, below the %g that --expect asks for\n", score, expect_);
+    return 1;
+  });
 }

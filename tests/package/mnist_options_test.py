@@ -56,7 +56,7 @@ class Options(training.Training):
 
     def test_places_are_tried_before_the_training(self):
         os.mkdir(self.path("folder"))
-        for option in ("--save", "--log"):
+        for option in ("--save", "--log", "--report"):
             with self.subTest(option):
                 errors = self.refuse(option, "no/such/folder")
                 for part in (option, "'no/such/folder'", "No such file or directory", "folder"):
@@ -79,6 +79,17 @@ class Options(training.Training):
         with open(self.path("log")) as file:
             lines = [json.loads(line) for line in file]
         self.assertEqual([line["epoch"] for line in lines], [1, 1])
+
+    def test_a_report(self):
+        for more in ([], ["--captured", "--amp"]):
+            output = self.run_to_end("--dry-run", "--report", "report.html", *more)[0]
+            self.assertIn("report    report.html\n", output)
+            with open(self.path("report.html")) as file:
+                page = file.read()
+            for part in ("Curves", "Confusion matrix", "Worst mistakes", "Layers", "Time by part", "--dry-run", "fc1: Linear"):
+                self.assertIn(part, page)
+            self.assertIn('"name":"train/loss","count":20,', page)
+            self.assertIn('"name":"test/accuracy","count":1,', page)
 
     def test_output_that_cannot_be_written_is_told(self):
         with open("/dev/full", "w") as full:

@@ -123,6 +123,24 @@ class Report(unittest.TestCase):
                     self.assertIn("2 of 9 are NaN or infinite, from step 300 on", dom)
 
     @unittest.skipUnless(chromium, "chromium is missing")
+    def test_log_scale_and_values_under_the_pointer(self):
+        use = """<script>for (const box of document.querySelectorAll("input")) box.click();
+            for (const plot of document.querySelectorAll(".plot"))
+              plot.dispatchEvent(new PointerEvent("pointermove", {clientX: plot.getBoundingClientRect().left + 300}));
+            </script></body>"""
+        for name in ("full", "hard"):
+            with open(os.path.join(folder, f"used-{name}.html"), "w", encoding="utf-8") as file:
+                file.write(read(name + ".html").replace("</body>", use))
+            dom, complaints = browse(f"used-{name}.html", "--window-size=1200,2600", "--dump-dom")
+            self.assertEqual(complaints, [])
+            drawn = dom.split('class="charts"')[1]
+            self.assertEqual(drawn.count('class="tip" style='), drawn.count("<svg "))
+            self.assertFalse(re.search(r'="[^"]*(NaN|Infinity|undefined)[^"]*"', drawn))
+            if name == "full":
+                self.assertRegex(drawn, r"<div>step \d+, epoch \d</div>.*train/loss 0.\d+")
+                self.assertIn('text-anchor="end">0.1</text>', drawn)  # of a log scale
+
+    @unittest.skipUnless(chromium, "chromium is missing")
     def test_pictures_of_it(self):
         for name in ("full", "hard"):
             for window, options in WINDOWS.items():

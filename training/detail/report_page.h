@@ -18,7 +18,7 @@ main{max-width:1160px;margin:auto;padding:24px 20px}
 h1{font-size:26px;margin:0;overflow-wrap:anywhere}h2{font-size:17px;margin:0 0 12px}h3{font-size:15px;margin:0;flex:1}
 p{margin:4px 0;color:var(--soft)}
 section{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:16px;margin-top:16px}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:20px}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,380px),1fr));gap:20px}
 .chart{min-width:0}.head{display:flex;gap:12px;align-items:baseline}
 .plot{height:230px;position:relative;touch-action:pan-y}.plot svg{width:100%;height:100%;display:block}
 svg text{fill:var(--soft);font:11px system-ui,sans-serif}.grid{stroke:var(--line)}
@@ -171,11 +171,13 @@ for (const chart of charts.values()) {
     if (c.strange) entry.append(`; ${c.strange} of ${c.count} are NaN or infinite, from step ${c.from} on`);
   }
   chart.log.onchange = () => draw(chart);
-  let width = -1;
+}
+for (const chart of charts.values()) {  // when all have their places
+  draw(chart);
+  let width = chart.plot.clientWidth;
   new ResizeObserver(() => {
     if (chart.plot.clientWidth !== width) width = chart.plot.clientWidth, draw(chart);
   }).observe(chart.plot);
-  draw(chart);
 }
 document.documentElement.dataset.drawn = charts.size;
 )js";
