@@ -49,7 +49,7 @@ DEVICE_FOLDERS = set()  # the folders of tensor that have a backend: tensor/sim/
 DERIVED = {("tensor/sim", "tensor/cpu/cpu_backend.h")}
 PUBLIC_FOLDERS = {"tensor", "tensor/runtime", "tensor/raw", "tensor/io", "autograd", "optim", "data", "distributions", "vision", "text", "tensorboard", "training", "distributed"}
 ROOMS_OF = ("ops", "nn")  # which are public, but for detail/
-LIBRARIES = re.compile(r"^(oneapi/|dnnl|fmt/|nlohmann/|protozero/|zlib\.h|omp\.h|cuda|cudnn|cublas)")
+LIBRARIES = re.compile(r"^(oneapi/|dnnl|fmt/|protozero/|zlib\.h|omp\.h|cuda|cudnn|cublas)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 CUDA_CONDITION = re.compile(r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*(?:CUDA|__NVCC__)", re.M)
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+#include <string>
 #include <minnow/minnow.h>
 
 /// Small networks for images of one channel and 28x28 pixels: [N, 1, 28, 28] -> [N, 10].
@@ -29,5 +31,11 @@ struct Cnn : nn::Module {
     return fc2(dropout2(relu(fc1(features.flatten(1)))));
   }
 };
+
+/// "mlp" or "cnn".
+inline std::unique_ptr<nn::Module> mnist(const std::string& name) {
+  if (name == "mlp") return std::make_unique<Mlp>();
+  return std::make_unique<Cnn>();
+}
 
 }  // namespace models

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <minnow/minnow.h>
@@ -7,7 +8,7 @@
 /// The ranks that mpirun has started, or this program alone.
 class Ranks {
  public:
-  /// `several`: --distributed was given.  ValueError if minnow was built without MPI.
+  /// `several`: --distributed was given; then rank 0 alone prints.  ValueError if minnow was built without MPI.
   explicit Ranks(bool several);
   ~Ranks();
   Ranks(const Ranks&) = delete;
@@ -15,6 +16,8 @@ class Ranks {
 
   int rank() const;
   int size() const;
+  /// What each rank takes of n; ValueError, which names the option, if n cannot be divided.
+  std::int64_t share_of(const char* option, std::int64_t n) const;
   /// The GPU of this rank, or the CPU.
   minnow::Device device() const;
   /// From now on backward averages the gradients of the model over the ranks.  The model must outlive this.

@@ -56,29 +56,28 @@ class Options(training.Training):
 
     def test_places_are_tried_before_the_training(self):
         os.mkdir(self.path("folder"))
-        for option in ("--save", "--log", "--report"):
+        for option, file in ("--save", "no/such/folder"), ("--log", "no/such/folder.csv"), ("--report", "no/such/folder"):
             with self.subTest(option):
-                errors = self.refuse(option, "no/such/folder")
-                for part in (option, "'no/such/folder'", "No such file or directory", "folder"):
+                errors = self.refuse(option, file)
+                for part in (f"'{file}'", "No such file or directory", "folder"):
                     self.assertIn(part, errors)
                 self.assertIn("directory", self.refuse(option, "folder"))
         self.assertIn("device", self.refuse("--save", "/dev/full"))
         self.assertEqual(self.files(), ["folder"])
 
     def test_a_log_that_cannot_be_written_is_told(self):
-        errors = self.run_to_end("--dry-run", "--log", "/dev/full", status=1)[1]
-        for part in ("--log", "/dev/full", "No space left on device", "goes on without the log"):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50))
+        errors = self.run_to_end("--dry-run", "--log", "log.csv", status=1, preexec_fn=limit)[1]
+        for part in ("log.csv", "File too large", "goes on without the log"):
             self.assertIn(part, errors)
-        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))
-        errors = self.run_to_end("--dry-run", "--log", "log", status=1, preexec_fn=limit)[1]
-        self.assertIn("File too large", errors)
 
     def test_a_log(self):
         for _ in range(2):
-            self.run_to_end("--dry-run", "--log", "log")
-        with open(self.path("log")) as file:
+            self.run_to_end("--dry-run", "--log", "log.jsonl")
+        with open(self.path("log.jsonl")) as file:
             lines = [json.loads(line) for line in file]
-        self.assertEqual([line["epoch"] for line in lines], [1, 1])
+        names = ["train/loss", "test/accuracy", "seconds"]
+        self.assertEqual([(line["step"], line["epoch"], line["name"]) for line in lines], [(20, 0, n) for n in 2 * names])
 
     def test_a_report(self):
         for more in ([], ["--captured", "--amp"]):
