@@ -11,6 +11,8 @@
 #include <minnow/tensor/runtime/memory.h>
 #include <minnow/tensor/runtime/threads.h>
 
+// MINNOW_BUILT_VERSION and MINNOW_BUILT_ONEDNN are from CMakeLists.txt.
+
 namespace minnow::detail {
 namespace {
 
