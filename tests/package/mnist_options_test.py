@@ -55,15 +55,16 @@ class Options(training.Training):
             self.assertRegex(errors, r"FiniteCheck: loss number 1 was the first that is NaN or infinite  \(mnist.cpp:\d+\)")
 
     def test_places_are_tried_before_the_training(self):
-        os.mkdir(self.path("folder"))
-        for option, file in ("--save", "no/such/folder"), ("--log", "no/such/folder.csv"), ("--report", "no/such/folder"):
+        for option, ending in ("--save", ""), ("--log", ".csv"), ("--report", ""):
+            os.makedirs(self.path("folder" + ending), exist_ok=True)
+            file = "no/such/folder" + ending
             with self.subTest(option):
                 errors = self.refuse(option, file)
                 for part in (f"'{file}'", "No such file or directory", "folder"):
                     self.assertIn(part, errors)
-                self.assertIn("directory", self.refuse(option, "folder"))
+                self.assertIn("directory", self.refuse(option, "folder" + ending))
         self.assertIn("device", self.refuse("--save", "/dev/full"))
-        self.assertEqual(self.files(), ["folder"])
+        self.assertEqual(self.files(), ["folder", "folder.csv"])
 
     def test_a_log_that_cannot_be_written_is_told(self):
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50))
