@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
-#include <optional>
+#include <memory>
 #include <span>
 #include <unistd.h>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/io/detail/json_reader.h>
@@ -137,7 +138,7 @@ void Writer::flows() {
 /// The host's time of an event, in that of a device.
 class DeviceClock {
  public:
-  DeviceClock(Device device, int thread) : row(thread), now_(current_stream(device).record()) {
+  DeviceClock(Device its, int thread) : device(its), row(thread), now_(current_stream(its).record()) {
     now_.synchronize();
     host_ = trace_time();
   }
@@ -145,25 +146,27 @@ class DeviceClock {
     return host_ - static_cast<std::int64_t>(1e9 * now_.seconds_since(event));
   }
 
-  const int row;  ///< of the device in the file: the number of a thread that no thread has
+  Device device;
+  int row;  ///< of the device in the file: the number of a thread that no thread has
 
  private:
   Event now_;
   std::int64_t host_;
 };
 
+constexpr int kFirstRow = 1'000'000;
+
 /// What a thread let devices do.
-void write_spans(Writer& writer, const TraceChunk& chunk, std::map<Device, DeviceClock>& clocks) {
+void write_spans(Writer& writer, const TraceChunk& chunk, std::vector<DeviceClock>& clocks) {
   for (const TraceChunk::DeviceSpan& span : chunk.spans) {
     try {
-      auto clock = clocks.find(span.device);
+      auto clock = std::ranges::find(clocks, span.device, &DeviceClock::device);
       if (clock == clocks.end()) {
-        const int row = 1'000'000 + static_cast<int>(clocks.size());
-        clock = clocks.try_emplace(span.device, span.device, row).first;
-        writer.thread_name(row, "copies of " + span.device.str());
+        clock = clocks.emplace(clock, span.device, kFirstRow + static_cast<int>(clocks.size()));
+        writer.thread_name(clock->row, "copies of " + span.device.str());
       }
-      const std::int64_t begin = clock->second.host_time(span.start), end = clock->second.host_time(span.end);
-      writer.device_span(chunk, span, clock->second.row, begin, std::max(begin, end));
+      const std::int64_t begin = clock->host_time(span.start), end = clock->host_time(span.end);
+      writer.device_span(chunk, span, clock->row, begin, std::max(begin, end));
     } catch (const BackendError&) {}  // the device has failed: the next synchronization reports it
   }
 }
@@ -171,10 +174,15 @@ void write_spans(Writer& writer, const TraceChunk& chunk, std::map<Device, Devic
 }  // namespace
 
 struct Trace::State {
+  State(std::string path, std::int64_t max_events, const std::shared_ptr<SharedTrace>& outer, SourceLocation where)
+      : file("Trace", std::move(path), where),
+        session(std::make_shared<TraceSession>(max_events, outer)),
+        tracer(session, "thread") {}
+
   io::AtomicFile file;
-  std::int64_t start = trace_time();
-  std::shared_ptr<TraceSession> session;
-  std::optional<Tracer> tracer{};
+  const std::int64_t start = trace_time();
+  const std::shared_ptr<TraceSession> session;
+  Tracer tracer;
   bool saved = false;
 };
 
@@ -184,9 +192,7 @@ Trace::Trace(std::string path, TraceOptions options, SourceLocation where) {
                          "\nleave it out for a million",
                      where);
   const ScopeObserver* scopes = calling_thread.scopes;
-  auto session = std::make_shared<TraceSession>(options.max_events, scopes ? scopes->trace() : nullptr);
-  state_.reset(new State{.file = {"Trace", std::move(path), where}, .session = std::move(session)});
-  state_->tracer.emplace(state_->session, "thread");
+  state_ = std::make_unique<State>(std::move(path), options.max_events, scopes ? scopes->trace() : nullptr, where);
 }
 
 Trace::~Trace() {
@@ -199,7 +205,7 @@ std::int64_t Trace::left_out() const { return state_->session->left_out(); }
 
 void Trace::save() {
   if (std::exchange(state_->saved, true)) return;
-  state_->tracer->finish();
+  state_->tracer.finish();
   const std::vector<TraceChunk> chunks = state_->session->close();
   Writer writer(state_->file, state_->start);
   writer.begin(left_out());
@@ -208,7 +214,7 @@ void Trace::save() {
   for (const auto& [thread, name] : threads) writer.thread_name(thread, name);
   for (const TraceChunk& chunk : chunks) writer.chunk(chunk);
   writer.flows();
-  std::map<Device, DeviceClock> clocks;
+  std::vector<DeviceClock> clocks;
   for (const TraceChunk& chunk : chunks) write_spans(writer, chunk, clocks);
   writer.end();
 }
