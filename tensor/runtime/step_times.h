@@ -26,7 +26,7 @@ class StepTimes final : minnow::detail::ScopeObserver {
     double forward = 0;   ///< modules whose operations are recorded for backward
     double backward = 0;  ///< and grad(); with what a checkpoint computes again
     double step = 0;      ///< of an optimizer
-    double other = 0;     ///< losses, evaluation, reports
+    double other = 0;     ///< losses, evaluation, reports; on a GPU the replays of a CapturedStep
 
     double total() const { return waiting + copies + forward + backward + step + other; }
   };
