@@ -120,7 +120,8 @@ int run(Arguments a) {
   if (a.checkpoint.empty() && a.resume)
     throw ValueError("--resume: there is no checkpoint\ngive --checkpoint FOLDER too");
   std::optional<Checkpoint> checkpoint;
-  if (!a.checkpoint.empty()) checkpoint.emplace(a.checkpoint, CheckpointOptions{.higher_is_better = true});
+  if (!a.checkpoint.empty())
+    checkpoint.emplace(a.checkpoint, CheckpointOptions{.higher_is_better = true}, SourceLocation::current());
   training::History history = a.log.empty() ? training::History() : training::History(a.log);
 
   if (a.threads) set_num_threads(static_cast<int>(a.threads));
