@@ -6,7 +6,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 #include <minnow/autograd/checkpoint.h>
 #include <minnow/minnow.h>
@@ -351,6 +353,50 @@ TEST_F(Trace, LimitCountsWhatIsLeftOut) {
       std::count_if(all.begin(), all.end(), [](const TracedEvent& e) { return e.phase == "X" || e.phase == "C"; }), 10);
   EXPECT_GT(trace.left_out(), 90);
   EXPECT_NE(text_of(file()).find("\"left_out\":" + std::to_string(trace.left_out())), std::string::npos);
+}
+
+TEST_F(Trace, LimitKeepsTheFirstOfAllThreads) {
+  data::DataLoader loader{data::TensorDataset{randn({200, 8})}, {.batch_size = 1, .num_workers = 1}};
+  profile::Trace trace(file(), {.max_events = 300});
+  for (auto& [x] : loader) (void)(x * 2);
+  trace.save();
+  const auto all = events();
+  double last_made = 0;
+  for (const TracedEvent& e : named_events(all, "make batch")) last_made = std::max(last_made, e.begin);
+  const auto products = named_events(all, "mul");
+  ASSERT_FALSE(products.empty());
+  EXPECT_LT(named_events(all, "make batch").size(), 150U);
+  const double last = std::max(products.back().begin, named_events(all, "wait for batch").back().begin);
+  EXPECT_LT(last_made - last, 0.5 * last) << "both rows end at about the same time";
+  EXPECT_GT(trace.left_out(), 0);
+}
+
+TEST_F(Trace, FailedSaveCanBeTriedAgain) {
+  profile::Trace trace(file());
+  (void)(ones({3}) + 1);
+  std::filesystem::create_directory(file());
+  EXPECT_THROW(trace.save(), IoError);
+  EXPECT_THROW(trace.save(), IoError) << "nothing is written yet";
+  std::filesystem::remove(file());
+  trace.save();
+  EXPECT_EQ(named_events(events(), "add").size(), 1U);
+}
+
+TEST_F(Trace, ForkedProcessWritesNothing) {
+  auto trace = std::make_unique<profile::Trace>(file());
+  EXPECT_TRUE(std::filesystem::is_empty(folder_)) << "no file lies there meanwhile";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    trace.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  (void)(ones({3}) + 1);
+  trace.reset();
+  EXPECT_EQ(named_events(events(), "add").size(), 1U);
 }
 
 TEST_F(Trace, ChangesNoNumbers) {
