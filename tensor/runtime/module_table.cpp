@@ -84,13 +84,15 @@ void Table::operands(const Operands& operands) {
 
 void Table::recorded(std::uint64_t node) noexcept {
   CallObserver::recorded(node);
+  const bool continues = !std::exchange(outside_, calls_.empty());
   if (calls_.empty()) return;
   const std::size_t place = calls_.back().place;
-  if (!nodes_.empty() && nodes_.back().place == place) {
+  if (continues && !nodes_.empty() && nodes_.back().place == place) {
     nodes_.back().last = node;
     return;
   }
   try {
+    if (nodes_.size() == kMaxNodes) nodes_.erase(nodes_.begin(), nodes_.begin() + kMaxNodes / 2);
     nodes_.push_back({node, node, place});
   } catch (...) {  // out of memory: its backward is in no row
   }
