@@ -88,6 +88,7 @@ class Table final : minnow::detail::CallObserver, minnow::detail::ScopeObserver 
   void leave(const void* key) noexcept override;
 
   std::size_t entry_of(const minnow::detail::Scope& scope);
+  void add(const Call& call);  ///< the innermost, which ends
   std::int64_t allocated() const;
 
   std::vector<Entry> entries_;

@@ -118,9 +118,10 @@ template <class Make> void Tracer::open(const void* key, const Make& make) noexc
 }
 
 void Tracer::close(const void* key) noexcept {
-  if (done_ || open_.empty() || open_.back().key != key) return;  // it began earlier
-  if (open_.back().entry >= 0) chunk_.entries[static_cast<std::size_t>(open_.back().entry)].end = trace_time();
-  open_.pop_back();
+  if (done_) return;
+  end_down_to(key, open_, [&](const Open& open) {
+    if (open.entry >= 0) chunk_.entries[static_cast<std::size_t>(open.entry)].end = trace_time();
+  });
 }
 
 /// The entry of the innermost open event, if it is an operation or a gradient function.

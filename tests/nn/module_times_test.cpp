@@ -2,6 +2,7 @@
 #include <chrono>
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <memory>
 #include <string>
 #include <thread>
 #include <minnow/autograd/checkpoint.h>
@@ -211,6 +212,35 @@ TEST(StepTimes, PartsAreAllOfTheTime) {
   EXPECT_LT(times.seconds().total(), all.count());
   EXPECT_NE(times.str().find("backward 0 s"), std::string::npos) << times.str();
   EXPECT_EQ(calling_thread.observer, nullptr) << "no operation asks it";
+}
+
+TEST(StepTimes, ScopesThatDoNotEndInOrder) {
+  using Part = minnow::detail::OpenScope;
+  const profile::StepTimes times;
+  auto outer = std::make_unique<Part>(minnow::detail::ScopeKind::step, "step");
+  const Part inner(minnow::detail::ScopeKind::backward, "backward");
+  outer.reset();
+  nap();
+  EXPECT_GE(times.seconds().other, 0.005);
+}
+
+TEST(StepTimes, OfLBFGS) {
+  SlowPair net;
+  optim::LBFGS lbfgs(net.parameters(), {.max_iter = 3});
+  const Tensor x = ones({10, 100}).requires_grad_();
+  const profile::StepTimes times;
+  const auto loss = [&] {
+    lbfgs.zero_grad();
+    const Tensor l = sum(square(net(x)));
+    l.backward();
+    return l;
+  };
+  lbfgs.step(loss);
+  const auto seconds = times.seconds();
+  EXPECT_GE(seconds.forward, 0.015);
+  EXPECT_GE(seconds.backward, 0.010);
+  EXPECT_GT(seconds.step, 0);
+  EXPECT_LT(seconds.other, seconds.forward);
 }
 
 TEST(StepTimes, ExceptionsEndParts) {

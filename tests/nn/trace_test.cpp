@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
@@ -369,6 +370,21 @@ TEST_F(Trace, LimitKeepsTheFirstOfAllThreads) {
   const double last = std::max(products.back().begin, named_events(all, "wait for batch").back().begin);
   EXPECT_LT(last_made - last, 0.5 * last) << "both rows end at about the same time";
   EXPECT_GT(trace.left_out(), 0);
+}
+
+TEST_F(Trace, RangesThatDoNotEndInOrder) {
+  {
+    const profile::Trace trace(file());
+    auto range = std::make_unique<profile::Range>("load");
+    range = std::make_unique<profile::Range>("compute");  // begins before the other ends
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    (void)(ones({3}) + 1);
+    range.reset();
+  }
+  const auto all = events();
+  expect_nested(all);
+  EXPECT_LT(one_event(all, "load").duration, 50'000);
+  EXPECT_FALSE(one_event(all, "load").contains(one_event(all, "add")));
 }
 
 TEST_F(Trace, FailedSaveCanBeTriedAgain) {
