@@ -387,6 +387,26 @@ TEST_F(Trace, RangesThatDoNotEndInOrder) {
   EXPECT_FALSE(one_event(all, "load").contains(one_event(all, "add")));
 }
 
+TEST_F(Trace, NamesThatAreNotUtf8) {
+  struct Latin : nn::Module {
+    nn::ReLU relu = child("schl\xfcssel", nn::ReLU());
+    Tensor forward(const Tensor& x) override { return relu(x); }
+  } net;
+  {
+    const profile::Trace trace(file());
+    const profile::Range range("cut \xe2\x82");
+    const profile::Range good(
+        "Gr\xc3\xb6\xc3\x9f"
+        "e \xe2\x82\xac");
+    net(ones({3}));
+  }
+  EXPECT_TRUE(io::detail::is_utf8(text_of(file())));
+  for (const char* name : {"schl\xef\xbf\xbdssel", "cut \xef\xbf\xbd\xef\xbf\xbd",
+                           "Gr\xc3\xb6\xc3\x9f"
+                           "e \xe2\x82\xac"})
+    EXPECT_EQ(named_events(events(), name).size(), 1U) << name;
+}
+
 TEST_F(Trace, FailedSaveCanBeTriedAgain) {
   profile::Trace trace(file());
   (void)(ones({3}) + 1);
