@@ -25,7 +25,7 @@ namespace minnow::profile {
 /// Modules have their path in the state dict, or else the name of their type; "#2" is another module of the same name.
 /// What is computed outside of modules is in no row.  Times are the host's.  What a checkpoint computes again are
 /// further calls.  For backward it remembers the last 30,000 changes from a module to another.  Costs about 0.1 us an
-/// operation.  Objects may be nested; each is for the thread that made it, and ends there.
+/// operation.  Objects may be nested; each is for the thread that made it, and must end there.
 class Table final : minnow::detail::CallObserver, minnow::detail::ScopeObserver {
  public:
   struct Row {

@@ -16,7 +16,7 @@ namespace minnow::profile {
 ///
 /// Costs nothing for an operation, and 0.05 us for each call of a module: it may be on in every training.  The time is
 /// the host's: on a GPU, that of the launches, and of waiting where a value is read.  Each is for the thread that made
-/// it, and ends there.
+/// it, and must end there.
 class StepTimes final : minnow::detail::ScopeObserver {
  public:
   /// In seconds.  Together they are all of the time.

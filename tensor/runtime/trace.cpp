@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <thread>
 #include <unistd.h>
 #include <unordered_map>
 #include <utility>
@@ -184,6 +185,7 @@ struct Trace::State {
   const std::string path;
   const SourceLocation where;
   const pid_t process = ::getpid();
+  const std::thread::id thread = std::this_thread::get_id();
   const std::int64_t start = trace_time();
   const std::shared_ptr<TraceSession> session;
   Tracer tracer;
@@ -213,6 +215,8 @@ std::int64_t Trace::left_out() const { return state_->session->left_out(); }
 void Trace::save() {
   State& s = *state_;
   if (s.saved || s.process != ::getpid()) return;  // the file is that of the process that made the trace
+  if (s.thread != std::this_thread::get_id())
+    throw ValueError("Trace: save() by another thread than the one that made the trace\ncall it there", s.where);
   if (!s.ended) {
     s.tracer.finish();
     s.chunks = s.session->close();

@@ -407,6 +407,19 @@ TEST_F(Trace, NamesThatAreNotUtf8) {
     EXPECT_EQ(named_events(events(), name).size(), 1U) << name;
 }
 
+TEST_F(Trace, OtherThreadsCannotEndIt) {
+  profile::Trace trace(file());
+  std::thread([&] { EXPECT_THROW(trace.save(), ValueError); }).join();
+  EXPECT_DEATH(
+      {
+        auto times = std::make_unique<profile::StepTimes>();
+        std::thread([&] { times.reset(); }).join();
+      },
+      "destroyed by another thread");
+  trace.save();
+  events();
+}
+
 TEST_F(Trace, FailedSaveCanBeTriedAgain) {
   profile::Trace trace(file());
   (void)(ones({3}) + 1);
