@@ -25,9 +25,9 @@ struct TraceOptions {
 /// shows its modules again in backward.
 ///
 /// Costs about 0.3 us an operation.  The file is written at the end: about 130 bytes an event, which meanwhile take
-/// about 100 bytes of memory; each thread keeps up to max_events of its own until then.  Objects may be nested, each has
-/// all of its time; each is for the thread that made it, and must end there: to destroy it on
-/// another one aborts the program.  A process that is forked writes nothing.
+/// about 100 bytes of memory; each thread keeps up to max_events of its own until then.  Objects may be nested; each
+/// has all of its time, is for the thread that made it, and must end there: to destroy it on another one aborts the
+/// program.  A process that is forked writes nothing.
 class Trace {
  public:
   /// IoError for a file that cannot be written; ValueError for max_events below 1.
