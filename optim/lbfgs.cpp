@@ -14,6 +14,7 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/runtime/profile.h>
 
 namespace minnow::optim {
 namespace {
@@ -190,6 +191,7 @@ Tensor LBFGS::run(const std::function<Tensor()>& closure, SourceLocation where) 
 }
 
 Tensor LBFGS::minimize(const std::function<Tensor()>& closure, SourceLocation where) {
+  const profile::Range range("step", minnow::detail::ScopeKind::step);
   const NoGradGuard guard;
   const double sign = options_.maximize ? -1 : 1;
   Tensor first_loss;

@@ -53,7 +53,6 @@ class Epoch::State {
   std::int64_t claim(std::shared_ptr<SharedTrace>& trace);
   void follow_trace();
   void put(std::int64_t batch, BatchResult result);
-  BatchResult take();
   BatchResult take_own();
   BatchResult take_from_ring();
 

@@ -48,9 +48,10 @@ void Table::enter(const Scope& scope) noexcept {
 
 void Table::leave(const void* key) noexcept {
   ScopeObserver::leave(key);
-  if (calls_.empty() || calls_.back().key != key) return;
-  const Call call = calls_.back();
-  calls_.pop_back();
+  minnow::detail::end_down_to(key, calls_, [this](const Call& call) { add(call); });
+}
+
+void Table::add(const Call& call) {
   const Clock::duration time = Clock::now() - call.begin;
   Entry& entry = entries_[places_[call.place].entry];
   Row& row = entry.row;
@@ -62,9 +63,10 @@ void Table::leave(const void* key) noexcept {
     if (entry.open == 0) row.kept_bytes += allocated() - call.before;
     row.peak_bytes = std::max(row.peak_bytes, call.peak - call.before);
   }
-  if (calls_.empty()) return;
-  calls_.back().inside += time;
-  calls_.back().peak = std::max(calls_.back().peak, call.peak);
+  if (calls_.size() == 1) return;
+  Call& caller = *(calls_.end() - 2);
+  caller.inside += time;
+  caller.peak = std::max(caller.peak, call.peak);
 }
 
 void Table::operands(const Operands& operands) {
@@ -84,13 +86,15 @@ void Table::operands(const Operands& operands) {
 
 void Table::recorded(std::uint64_t node) noexcept {
   CallObserver::recorded(node);
+  const bool continues = !std::exchange(outside_, calls_.empty());
   if (calls_.empty()) return;
   const std::size_t place = calls_.back().place;
-  if (!nodes_.empty() && nodes_.back().place == place) {
+  if (continues && !nodes_.empty() && nodes_.back().place == place) {
     nodes_.back().last = node;
     return;
   }
   try {
+    if (nodes_.size() == kMaxNodes) nodes_.erase(nodes_.begin(), nodes_.begin() + kMaxNodes / 2);
     nodes_.push_back({node, node, place});
   } catch (...) {  // out of memory: its backward is in no row
   }

@@ -24,8 +24,8 @@ namespace minnow::profile {
 ///
 /// Modules have their path in the state dict, or else the name of their type; "#2" is another module of the same name.
 /// What is computed outside of modules is in no row.  Times are the host's.  What a checkpoint computes again are
-/// further calls.  Costs about 0.1 us an operation.  Objects may be nested; each is for the thread that made it, and
-/// ends there.
+/// further calls.  For backward it remembers the last 30,000 changes from a module to another.  Costs about 0.1 us an
+/// operation.  Objects may be nested; each is for the thread that made it, and must end there.
 class Table final : minnow::detail::CallObserver, minnow::detail::ScopeObserver {
  public:
   struct Row {
@@ -48,6 +48,7 @@ class Table final : minnow::detail::CallObserver, minnow::detail::ScopeObserver 
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::int64_t kUnknown = -1;
+  static constexpr std::ptrdiff_t kMaxNodes = 1 << 16;
   struct Entry {
     Row row;
     std::string name;  ///< without the number that tells it from others
@@ -87,15 +88,16 @@ class Table final : minnow::detail::CallObserver, minnow::detail::ScopeObserver 
   void leave(const void* key) noexcept override;
 
   std::size_t entry_of(const minnow::detail::Scope& scope);
+  void add(const Call& call);  ///< the innermost, which ends
   std::int64_t allocated() const;
-  void note_memory();
 
   std::vector<Entry> entries_;
   std::map<const void*, std::size_t> newest_;                            // the entry of a module
   std::vector<Place> places_{{0, 0}};                                    // the first is outside of modules
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> place_of_;  // by place of the caller and entry
   std::vector<Call> calls_;
-  std::vector<Nodes> nodes_;
+  std::vector<Nodes> nodes_;  // newest last
+  bool outside_ = false;      // the newest node was made outside of modules
   std::vector<Gradient> gradients_;
   std::uint64_t next_node_ = 0;
   Device device_;  // whose memory is noted: the first that is not the CPU

@@ -1,5 +1,7 @@
 #include <minnow/tensor/runtime/observers.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <utility>
 #include <minnow/tensor/runtime/call_site.h>
 #include <minnow/tensor/runtime/calling_thread.h>
@@ -7,10 +9,18 @@
 namespace minnow::detail {
 namespace {
 
-/// Takes an observer out of its thread's chain, where others may have been added behind it.
+/// Takes an observer out of its thread's chain, where others may have been added behind it.  Another thread cannot: the
+/// maker would go on calling what is no more.
 template <class Observer> void unlink(Observer** at, Observer* observer, Observer* Observer::*outer) {
   while (*at && *at != observer) at = &((*at)->*outer);
-  if (*at) *at = observer->*outer;
+  if (!*at) {
+    std::fputs(
+        "minnow: a profile::Trace, Table, StepTimes or OperationCounts was destroyed by another thread than the "
+        "one that made it, which still calls it\n",
+        stderr);
+    std::abort();
+  }
+  *at = observer->*outer;
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <typeinfo>
+#include <vector>
 #include <minnow/tensor/device.h>
 #include <minnow/tensor/source_location.h>
 
@@ -88,6 +90,17 @@ class ScopeObserver {
  private:
   ScopeObserver* outer_;
 };
+
+/// Ends, by `end`, what is open down to the scope of this key, the innermost first: scopes need not end in order.
+/// Nothing if that began before the observer was made.
+template <class Open, class End> void end_down_to(const void* key, std::vector<Open>& open, const End& end) {
+  const auto found = std::find_if(open.rbegin(), open.rend(), [&](const Open& o) { return o.key == key; });
+  if (found == open.rend()) return;
+  for (auto left = found - open.rbegin(); left >= 0; --left) {
+    end(open.back());
+    open.pop_back();
+  }
+}
 
 /// A scope for as long as it lives.
 class OpenScope {

@@ -22,8 +22,8 @@ bool is_enabled();
 ///
 ///     const profile::Range range("forward");
 ///
-/// A Trace (trace.h) shows it too.  Tensor::backward and Optimizer::step open the ranges "backward" and "step".  Does
-/// nothing while there is neither.
+/// A Trace (trace.h) shows it too; there ranges that began in it end with it.  Tensor::backward and Optimizer::step
+/// open the ranges "backward" and "step".  Does nothing while there is neither.
 class Range {
  public:
   [[nodiscard]] explicit Range(const char* name, minnow::detail::ScopeKind kind = minnow::detail::ScopeKind::range);

@@ -17,7 +17,8 @@ void StepTimes::enter(const Scope& scope) noexcept {
   double Seconds::*part = nullptr;
   switch (scope.kind) {
     case ScopeKind::module:
-      if (scope.records && open_.empty()) part = &Seconds::forward;
+      // LBFGS calls the model in its step.
+      if (scope.records && (open_.empty() || open_.back().part == &Seconds::step)) part = &Seconds::forward;
       break;
     case ScopeKind::backward: part = &Seconds::backward; break;
     case ScopeKind::step: part = &Seconds::step; break;
@@ -40,11 +41,11 @@ void StepTimes::enter(const Scope& scope) noexcept {
 
 void StepTimes::leave(const void* key) noexcept {
   ScopeObserver::leave(key);
-  if (open_.empty() || open_.back().key != key) return;
-  const auto now = Clock::now();
-  charge(seconds_, now);
-  changed_ = now;
-  open_.pop_back();
+  minnow::detail::end_down_to(key, open_, [&](const Open&) {
+    const auto now = Clock::now();
+    charge(seconds_, now);
+    changed_ = now;
+  });
 }
 
 StepTimes::Seconds StepTimes::seconds() const {

@@ -16,17 +16,17 @@ namespace minnow::profile {
 ///
 /// Costs nothing for an operation, and 0.05 us for each call of a module: it may be on in every training.  The time is
 /// the host's: on a GPU, that of the launches, and of waiting where a value is read.  Each is for the thread that made
-/// it, and ends there.
+/// it, and must end there.
 class StepTimes final : minnow::detail::ScopeObserver {
  public:
   /// In seconds.  Together they are all of the time.
   struct Seconds {
     double waiting = 0;   ///< for a loader's batch, or making it without workers
     double copies = 0;    ///< to a device, by this thread
-    double forward = 0;   ///< modules whose operations are recorded for backward
+    double forward = 0;   ///< modules, but for those under a NoGradGuard; an evaluation without one counts too
     double backward = 0;  ///< and grad(); with what a checkpoint computes again
-    double step = 0;      ///< of an optimizer
-    double other = 0;     ///< losses, evaluation, reports; on a GPU the replays of a CapturedStep
+    double step = 0;      ///< of an optimizer; that of LBFGS has its losses too
+    double other = 0;     ///< losses, evaluation, reports; replays of a CapturedStep (on a GPU)
 
     double total() const { return waiting + copies + forward + backward + step + other; }
   };

@@ -1,11 +1,13 @@
 #include <minnow/tensor/runtime/trace.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <span>
+#include <thread>
 #include <unistd.h>
 #include <unordered_map>
 #include <utility>
@@ -56,7 +58,7 @@ class Writer {
   void flows();
   void device_span(const TraceChunk& chunk, const TraceChunk::DeviceSpan& span, int thread, std::int64_t begin,
                    std::int64_t end) {
-    event("X", chunk.names[span.name], thread, begin);
+    event("X", chunk.names[chunk.entries[span.entry].name], thread, begin);
     text_ += fmt::format(",\"dur\":{},\"cat\":\"device\"}}", micros(end - begin));
   }
   void end() {
@@ -174,16 +176,21 @@ void write_spans(Writer& writer, const TraceChunk& chunk, std::vector<DeviceCloc
 }  // namespace
 
 struct Trace::State {
-  State(std::string path, std::int64_t max_events, const std::shared_ptr<SharedTrace>& outer, SourceLocation where)
-      : file("Trace", std::move(path), where),
+  State(std::string to, std::int64_t max_events, const std::shared_ptr<SharedTrace>& outer, SourceLocation made)
+      : path(std::move(to)),
+        where(made),
         session(std::make_shared<TraceSession>(max_events, outer)),
         tracer(session, "thread") {}
 
-  io::AtomicFile file;
+  const std::string path;
+  const SourceLocation where;
+  const pid_t process = ::getpid();
+  const std::thread::id thread = std::this_thread::get_id();
   const std::int64_t start = trace_time();
   const std::shared_ptr<TraceSession> session;
   Tracer tracer;
-  bool saved = false;
+  std::vector<TraceChunk> chunks;  // once it has ended, until the file is written
+  bool ended = false, saved = false;
 };
 
 Trace::Trace(std::string path, TraceOptions options, SourceLocation where) {
@@ -191,8 +198,10 @@ Trace::Trace(std::string path, TraceOptions options, SourceLocation where) {
     throw ValueError("Trace: max_events must be at least 1, got " + std::to_string(options.max_events) +
                          "\nleave it out for a million",
                      where);
+  { const io::AtomicFile check("Trace", path, where); }
   const ScopeObserver* scopes = calling_thread.scopes;
-  state_ = std::make_unique<State>(std::move(path), options.max_events, scopes ? scopes->trace() : nullptr, where);
+  state_ = std::make_unique<State>(std::filesystem::absolute(path).string(), options.max_events,
+                                   scopes ? scopes->trace() : nullptr, where);
 }
 
 Trace::~Trace() {
@@ -204,19 +213,28 @@ Trace::~Trace() {
 std::int64_t Trace::left_out() const { return state_->session->left_out(); }
 
 void Trace::save() {
-  if (std::exchange(state_->saved, true)) return;
-  state_->tracer.finish();
-  const std::vector<TraceChunk> chunks = state_->session->close();
-  Writer writer(state_->file, state_->start);
+  State& s = *state_;
+  if (s.saved || s.process != ::getpid()) return;  // the file is that of the process that made the trace
+  if (s.thread != std::this_thread::get_id())
+    throw ValueError("Trace: save() by another thread than the one that made the trace\ncall it there", s.where);
+  if (!s.ended) {
+    s.tracer.finish();
+    s.chunks = s.session->close();
+    s.ended = true;
+  }
+  io::AtomicFile file("Trace", s.path, s.where);
+  Writer writer(file, s.start);
   writer.begin(left_out());
   std::map<int, std::string_view> threads;
-  for (const TraceChunk& chunk : chunks) threads.emplace(chunk.thread, chunk.thread_name);
+  for (const TraceChunk& chunk : s.chunks) threads.emplace(chunk.thread, chunk.thread_name);
   for (const auto& [thread, name] : threads) writer.thread_name(thread, name);
-  for (const TraceChunk& chunk : chunks) writer.chunk(chunk);
+  for (const TraceChunk& chunk : s.chunks) writer.chunk(chunk);
   writer.flows();
   std::vector<DeviceClock> clocks;
-  for (const TraceChunk& chunk : chunks) write_spans(writer, chunk, clocks);
+  for (const TraceChunk& chunk : s.chunks) write_spans(writer, chunk, clocks);
   writer.end();
+  s.saved = true;
+  s.chunks = {};
 }
 
 }  // namespace minnow::profile

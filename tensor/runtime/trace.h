@@ -8,7 +8,7 @@
 namespace minnow::profile {
 
 struct TraceOptions {
-  /// What comes after so many events is left out, and counted.
+  /// What begins after so many events, of all threads together, is left out, and counted.
   std::int64_t max_events = 1'000'000;
 };
 
@@ -25,8 +25,9 @@ struct TraceOptions {
 /// shows its modules again in backward.
 ///
 /// Costs about 0.3 us an operation.  The file is written at the end: about 130 bytes an event, which meanwhile take
-/// about 80 bytes of memory.  Objects may be nested, each has all of its time; each is for the thread that made it, and
-/// ends there.
+/// about 100 bytes of memory; each thread keeps up to max_events of its own until then.  Objects may be nested; each
+/// has all of its time, is for the thread that made it, and must end there: to destroy it on another one aborts the
+/// program.  A process that is forked writes nothing.
 class Trace {
  public:
   /// IoError for a file that cannot be written; ValueError for max_events below 1.
@@ -37,7 +38,8 @@ class Trace {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  /// Ends the trace and writes the file; IoError.  Called again it does nothing.
+  /// Ends the trace and writes the file; IoError, after which it can be called again; ValueError by another thread.
+  /// Once written it does nothing.
   void save();
   /// How many events were left out (TraceOptions::max_events); complete after save().
   std::int64_t left_out() const;

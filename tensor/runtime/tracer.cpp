@@ -29,20 +29,35 @@ void TraceSession::add(TraceChunk chunk, bool of_helper) {
   if (of_helper && outer_) outer_->add(chunk, true);
   const std::lock_guard lock(mutex_);
   if (closed_) return;
-  const std::int64_t more = std::max<std::int64_t>(0, max_events_ - events_);
-  left_out_ += chunk.left_out;
-  if (const auto count = static_cast<std::int64_t>(chunk.entries.size()); count > more) {
-    left_out_ += count - more;
-    chunk.entries.resize(static_cast<std::size_t>(more));
-    std::erase_if(chunk.nodes, [&](const TraceChunk::Node& node) { return node.entry >= more; });
-  }
-  events_ += static_cast<std::int64_t>(chunk.entries.size());
   chunks_.push_back(std::move(chunk));
+  left_out_ += chunks_.back().left_out;
+}
+
+/// Leaves out what begins after the first max_events.  Entries of a chunk are in the order in which they begin.
+void TraceSession::cut() {
+  std::vector<std::int64_t> begins;
+  for (const TraceChunk& chunk : chunks_)
+    for (const TraceEntry& e : chunk.entries) begins.push_back(e.begin);
+  const auto limit = static_cast<std::size_t>(max_events_);
+  if (begins.size() <= limit) return;
+  const auto last = begins.begin() + max_events_ - 1;
+  std::nth_element(begins.begin(), last, begins.end());
+  auto same = 1 + std::count(begins.begin(), last, *last);  // so many that begin with the last one are among the first
+  for (TraceChunk& chunk : chunks_) {
+    auto end = std::ranges::lower_bound(chunk.entries, *last, {}, &TraceEntry::begin);
+    for (; same > 0 && end != chunk.entries.end() && end->begin == *last; ++end) --same;
+    chunk.entries.erase(end, chunk.entries.end());
+    const auto is_cut = [&](const auto& of) { return of.entry >= chunk.entries.size(); };
+    std::erase_if(chunk.nodes, is_cut);
+    std::erase_if(chunk.spans, is_cut);
+  }
+  left_out_ += static_cast<std::int64_t>(begins.size() - limit);
 }
 
 std::vector<TraceChunk> TraceSession::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
+  cut();
   return std::move(chunks_);
 }
 
@@ -103,9 +118,10 @@ template <class Make> void Tracer::open(const void* key, const Make& make) noexc
 }
 
 void Tracer::close(const void* key) noexcept {
-  if (done_ || open_.empty() || open_.back().key != key) return;  // it began earlier
-  if (open_.back().entry >= 0) chunk_.entries[static_cast<std::size_t>(open_.back().entry)].end = trace_time();
-  open_.pop_back();
+  if (done_) return;
+  end_down_to(key, open_, [&](const Open& open) {
+    if (open.entry >= 0) chunk_.entries[static_cast<std::size_t>(open.entry)].end = trace_time();
+  });
 }
 
 /// The entry of the innermost open event, if it is an operation or a gradient function.
@@ -219,7 +235,7 @@ void Tracer::on_device(Device device, const Event& start, const Event& end) noex
   ScopeObserver::on_device(device, start, end);
   try {
     if (!done_ && !open_.empty() && open_.back().entry >= 0 && !is_full())
-      chunk_.spans.push_back({device, start, end, chunk_.entries[static_cast<std::size_t>(open_.back().entry)].name});
+      chunk_.spans.push_back({device, start, end, static_cast<std::uint32_t>(open_.back().entry)});
   } catch (...) {  // out of memory: it is missing
   }
 }

@@ -37,7 +37,7 @@ struct TraceChunk {
   struct DeviceSpan {
     Device device;
     Event start, end;
-    std::uint32_t name;
+    std::uint32_t entry;  ///< during which it was asked for
   };
 
   int thread = 0;
@@ -77,18 +77,20 @@ class TraceSession final : public SharedTrace, public std::enable_shared_from_th
 
   /// `of_helper`: the trace around it gets it too, while what the thread of both does it has itself.
   void add(TraceChunk chunk, bool of_helper);
-  /// What it has; what comes later is dropped.
+  /// What it has, of which the earliest max_events; what comes later is dropped.
   std::vector<TraceChunk> close();
   std::int64_t max_events() const { return max_events_; }
   /// How many events did not fit.
   std::int64_t left_out() const;
 
  private:
+  void cut();
+
   const std::int64_t max_events_;
   const std::shared_ptr<TraceSession> outer_;
   mutable std::mutex mutex_;
   bool closed_ = false;
-  std::int64_t events_ = 0, left_out_ = 0;
+  std::int64_t left_out_ = 0;
   std::vector<TraceChunk> chunks_;
 };
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <chrono>
 #include <gtest/gtest.h>
+#include <malloc.h>
+#include <memory>
 #include <string>
 #include <thread>
 #include <minnow/autograd/checkpoint.h>
@@ -131,6 +133,44 @@ TEST(Table, RecursionAndCheckpoints) {
   EXPECT_GE(table_row(table, "slow").backward_seconds, 0.015);
 }
 
+TEST(Table, BackwardOfWhatIsOutsideIsInNoRow) {
+  SlowLayer net;
+  const Tensor x = ones({3}).requires_grad_();
+  const profile::Table table;
+  const Tensor first = net(x);
+  const Tensor outside = record("slow", first * 2, {first}, [](const Tensor& g) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return g * 2;
+  });
+  sum(outside + net(x)).backward();
+  EXPECT_GE(table_row(table, "SlowLayer").backward_seconds, 0.010);
+  EXPECT_LT(table_row(table, "SlowLayer").backward_seconds, 0.200);
+}
+
+#ifdef __GLIBC__
+TEST(Table, MemoryHasALimit) {
+  struct Doubled : nn::Module {
+    Tensor forward(const Tensor& y) override { return y * 2; }
+  };
+  struct Twice : nn::Module {
+    Doubled a = child("a", Doubled());
+    Tensor forward(const Tensor& y) override { return a(y * 2) * 2; }
+  } net;
+  const Tensor x = ones({3}).requires_grad_();
+  const profile::Table table;
+  for (int i = 0; i < 100; ++i) net(net(x));
+  const auto used = [] {
+    const auto info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  const std::size_t before = used();
+  for (int i = 0; i < 100'000; ++i) (void)net(x);
+  EXPECT_LT(used(), before + 2'500'000);
+  sum(net(x)).backward();
+  EXPECT_GT(table_row(table, "Twice").backward_seconds, 0) << "it has the newest";
+}
+#endif
+
 struct SlowData {
   std::int64_t size() const { return 3; }
   std::tuple<Tensor> get(std::int64_t) const {
@@ -172,6 +212,35 @@ TEST(StepTimes, PartsAreAllOfTheTime) {
   EXPECT_LT(times.seconds().total(), all.count());
   EXPECT_NE(times.str().find("backward 0 s"), std::string::npos) << times.str();
   EXPECT_EQ(calling_thread.observer, nullptr) << "no operation asks it";
+}
+
+TEST(StepTimes, ScopesThatDoNotEndInOrder) {
+  using Part = minnow::detail::OpenScope;
+  const profile::StepTimes times;
+  auto outer = std::make_unique<Part>(minnow::detail::ScopeKind::step, "step");
+  const Part inner(minnow::detail::ScopeKind::backward, "backward");
+  outer.reset();
+  nap();
+  EXPECT_GE(times.seconds().other, 0.005);
+}
+
+TEST(StepTimes, OfLBFGS) {
+  SlowPair net;
+  optim::LBFGS lbfgs(net.parameters(), {.max_iter = 3});
+  const Tensor x = ones({10, 100}).requires_grad_();
+  const profile::StepTimes times;
+  const auto loss = [&] {
+    lbfgs.zero_grad();
+    const Tensor l = sum(square(net(x)));
+    l.backward();
+    return l;
+  };
+  lbfgs.step(loss);
+  const auto seconds = times.seconds();
+  EXPECT_GE(seconds.forward, 0.015);
+  EXPECT_GE(seconds.backward, 0.010);
+  EXPECT_GT(seconds.step, 0);
+  EXPECT_LT(seconds.other, seconds.forward);
 }
 
 TEST(StepTimes, ExceptionsEndParts) {

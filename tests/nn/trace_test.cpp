@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
@@ -6,7 +7,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 #include <minnow/autograd/checkpoint.h>
 #include <minnow/minnow.h>
@@ -351,6 +354,98 @@ TEST_F(Trace, LimitCountsWhatIsLeftOut) {
       std::count_if(all.begin(), all.end(), [](const TracedEvent& e) { return e.phase == "X" || e.phase == "C"; }), 10);
   EXPECT_GT(trace.left_out(), 90);
   EXPECT_NE(text_of(file()).find("\"left_out\":" + std::to_string(trace.left_out())), std::string::npos);
+}
+
+TEST_F(Trace, LimitKeepsTheFirstOfAllThreads) {
+  data::DataLoader loader{data::TensorDataset{randn({200, 8})}, {.batch_size = 1, .num_workers = 1}};
+  profile::Trace trace(file(), {.max_events = 300});
+  for (auto& [x] : loader) (void)(x * 2);
+  trace.save();
+  const auto all = events();
+  double last_made = 0;
+  for (const TracedEvent& e : named_events(all, "make batch")) last_made = std::max(last_made, e.begin);
+  const auto products = named_events(all, "mul");
+  ASSERT_FALSE(products.empty());
+  EXPECT_LT(named_events(all, "make batch").size(), 150U);
+  const double last = std::max(products.back().begin, named_events(all, "wait for batch").back().begin);
+  EXPECT_LT(last_made - last, 0.5 * last) << "both rows end at about the same time";
+  EXPECT_GT(trace.left_out(), 0);
+}
+
+TEST_F(Trace, RangesThatDoNotEndInOrder) {
+  {
+    const profile::Trace trace(file());
+    auto range = std::make_unique<profile::Range>("load");
+    range = std::make_unique<profile::Range>("compute");  // begins before the other ends
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    (void)(ones({3}) + 1);
+    range.reset();
+  }
+  const auto all = events();
+  expect_nested(all);
+  EXPECT_LT(one_event(all, "load").duration, 50'000);
+  EXPECT_FALSE(one_event(all, "load").contains(one_event(all, "add")));
+}
+
+TEST_F(Trace, NamesThatAreNotUtf8) {
+  struct Latin : nn::Module {
+    nn::ReLU relu = child("schl\xfcssel", nn::ReLU());
+    Tensor forward(const Tensor& x) override { return relu(x); }
+  } net;
+  {
+    const profile::Trace trace(file());
+    const profile::Range range("cut \xe2\x82");
+    const profile::Range good(
+        "Gr\xc3\xb6\xc3\x9f"
+        "e \xe2\x82\xac");
+    net(ones({3}));
+  }
+  EXPECT_TRUE(io::detail::is_utf8(text_of(file())));
+  for (const char* name : {"schl\xef\xbf\xbdssel", "cut \xef\xbf\xbd\xef\xbf\xbd",
+                           "Gr\xc3\xb6\xc3\x9f"
+                           "e \xe2\x82\xac"})
+    EXPECT_EQ(named_events(events(), name).size(), 1U) << name;
+}
+
+TEST_F(Trace, OtherThreadsCannotEndIt) {
+  profile::Trace trace(file());
+  std::thread([&] { EXPECT_THROW(trace.save(), ValueError); }).join();
+  EXPECT_DEATH(
+      {
+        auto times = std::make_unique<profile::StepTimes>();
+        std::thread([&] { times.reset(); }).join();
+      },
+      "destroyed by another thread");
+  trace.save();
+  events();
+}
+
+TEST_F(Trace, FailedSaveCanBeTriedAgain) {
+  profile::Trace trace(file());
+  (void)(ones({3}) + 1);
+  std::filesystem::create_directory(file());
+  EXPECT_THROW(trace.save(), IoError);
+  EXPECT_THROW(trace.save(), IoError) << "nothing is written yet";
+  std::filesystem::remove(file());
+  trace.save();
+  EXPECT_EQ(named_events(events(), "add").size(), 1U);
+}
+
+TEST_F(Trace, ForkedProcessWritesNothing) {
+  auto trace = std::make_unique<profile::Trace>(file());
+  EXPECT_TRUE(std::filesystem::is_empty(folder_)) << "no file lies there meanwhile";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    trace.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  (void)(ones({3}) + 1);
+  trace.reset();
+  EXPECT_EQ(named_events(events(), "add").size(), 1U);
 }
 
 TEST_F(Trace, ChangesNoNumbers) {

@@ -1,5 +1,6 @@
 #include <minnow/tensor/io/detail/json_reader.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace minnow::io::detail {
@@ -183,41 +184,54 @@ void JsonReader::skip_value() {
   }
 }
 
-bool is_utf8(std::string_view bytes) {
+namespace {
+
+/// How many bytes the character at the beginning has; 0 if it is malformed.
+std::size_t character_length(std::string_view bytes) {
   const auto at = [&bytes](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
-  for (std::size_t i = 0; i < bytes.size();) {
-    const unsigned lead = at(i);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xc2 ? 0
-                               : lead < 0xe0 ? 2
-                               : lead < 0xf0 ? 3
-                               : lead < 0xf5 ? 4
-                                             : 0;
-    if (length == 0 || length > bytes.size() - i) return false;
-    for (std::size_t k = 1; k < length; ++k)
-      if ((at(i + k) & 0xc0) != 0x80) return false;
-    if (length >= 3) {
-      const unsigned second = at(i + 1);
-      const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
-      if (overlong || (lead == 0xed && second > 0x9f) || (lead == 0xf4 && second > 0x8f)) return false;
-    }
-    i += length;
+  const unsigned lead = at(0);
+  const std::size_t length = lead < 0x80   ? 1
+                             : lead < 0xc2 ? 0
+                             : lead < 0xe0 ? 2
+                             : lead < 0xf0 ? 3
+                             : lead < 0xf5 ? 4
+                                           : 0;
+  if (length > bytes.size()) return 0;
+  for (std::size_t k = 1; k < length; ++k)
+    if ((at(k) & 0xc0) != 0x80) return 0;
+  if (length >= 3) {
+    const unsigned second = at(1);
+    const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
+    if (overlong || (lead == 0xed && second > 0x9f) || (lead == 0xf4 && second > 0x8f)) return 0;
+  }
+  return length;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t length = character_length(bytes);
+    if (length == 0) return false;
+    bytes.remove_prefix(length);
   }
   return true;
 }
 
 std::string json_quoted(std::string_view text) {
-  constexpr std::string_view kSpecial = "\"\\\b\f\n\r\t", kLetter = "\"\\bfnrt";
+  constexpr std::string_view kSpecial = "\"\\\b\f\n\r\t", kLetter = "\"\\bfnrt", kReplacement = "\xef\xbf\xbd";
   std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (const auto i = kSpecial.find(c); i != std::string_view::npos) {
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text[0]);
+    const std::size_t length = character_length(text);
+    if (const auto i = kSpecial.find(text[0]); i != std::string_view::npos) {
       out.append({'\\', kLetter[i]});
     } else if (byte < 0x20) {
       out.append("\\u00").append({kHex[byte >> 4], kHex[byte & 15]});
     } else {
-      out.push_back(c);
+      out.append(length ? text.substr(0, length) : kReplacement);
     }
+    text.remove_prefix(std::max<std::size_t>(1, length));
   }
   return out + '"';
 }

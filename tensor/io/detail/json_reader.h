@@ -75,7 +75,7 @@ class JsonReader {
 /// Whether the bytes are well-formed UTF-8 (no surrogates, no overlong forms, nothing above U+10FFFF).
 bool is_utf8(std::string_view bytes);
 
-/// The text as a quoted JSON string with the necessary escapes only.
+/// The text as a quoted JSON string with the necessary escapes only; U+FFFD for each byte that is not UTF-8.
 std::string json_quoted(std::string_view text);
 
 }  // namespace minnow::io::detail
