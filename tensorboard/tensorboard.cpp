@@ -26,6 +26,10 @@ void require_utf8(const char* op, const std::string& text, SourceLocation where,
                      where);
 }
 
+std::string scalar_of(const std::string& name, double value, std::int64_t step) {
+  return detail::summary_of(name, step, [&](pbf_writer& v) { v.add_float(2, static_cast<float>(value)); });
+}
+
 /// Where the buckets begin and end.
 const std::vector<double>& bucket_edges() {
   static const std::vector<double> edges = [] {
@@ -155,8 +159,7 @@ void Writer::add_scalar(const std::string& name, const TensorLike& value, std::i
   const CallSite site("add_scalar", value.where);
   require_utf8("add_scalar", name, value.where);
   const double number = value.is_number() ? value.number.as_double() : value.tensor->item<double>();
-  file_->append(detail::summary_of(name, step, [&](pbf_writer& v) { v.add_float(2, static_cast<float>(number)); }),
-                value.where);
+  file_->append(scalar_of(name, number, step), value.where);
 }
 
 void Writer::add_histogram(const std::string& name, const In& values, std::int64_t step) {
@@ -206,11 +209,9 @@ void Writer::add_hparams(const std::map<std::string, HParam>& hparams, const std
     if (const auto* text = std::get_if<std::string>(&hparam.value)) require_utf8("add_hparams", *text, where, true);
   }
   for (const auto& [name, value] : metrics) require_utf8("add_hparams", name, where);
-  if (!file_->first_hparams())
-    throw ValueError("add_hparams: this run has its hyperparameters\nmake a Writer of another folder for another run",
-                     where);
+  std::vector<std::string> records;
   const auto add = [&](const char* tag, const std::string& content) {
-    file_->append(detail::summary_of(tag, 0, [&](pbf_writer& v) { detail::add_plugin(v, "hparams", content); }), where);
+    records.push_back(detail::summary_of(tag, 0, [&](pbf_writer& v) { detail::add_plugin(v, "hparams", content); }));
   };
   add("_hparams_/experiment", hparams_data(2, experiment_of(hparams, metrics)));
   add("_hparams_/session_start_info", hparams_data(3, session_of(hparams)));
@@ -219,7 +220,8 @@ void Writer::add_hparams(const std::map<std::string, HParam>& hparams, const std
   session.add_enum(1, 1);  // STATUS_SUCCESS
   session.add_double(2, detail::now());
   add("_hparams_/session_end_info", hparams_data(4, end));
-  for (const auto& [name, value] : metrics) add_scalar(name, {value, where}, 0);
+  for (const auto& [name, value] : metrics) records.push_back(scalar_of(name, value, 0));
+  file_->append_hparams(records, where);
 }
 
 }  // namespace minnow::tensorboard

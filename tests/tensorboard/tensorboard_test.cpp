@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <functional>
 #include <gtest/gtest.h>
 #include <limits>
 #include <sys/resource.h>
@@ -212,22 +213,48 @@ TEST(TensorBoardFile, OfAnyLengthIsReadInLittleMemory) {
   expect_contains(error_of<FormatError>([&] { read_scalars(folder / "other"); }), "is no event file");
 }
 
+/// The IoError of a call while files cannot grow larger.
+std::string error_with_files_of(std::uintmax_t size, const std::function<void()>& call) {
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit less{size, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &less);
+  std::string text;
+  try {
+    call();
+  } catch (const IoError& error) { text = error.what(); }
+  setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, before);
+  return text;
+}
+
+TEST(TensorBoardFile, HasAllHyperparametersOrNone) {
+  const TemporaryFolder folder;
+  Writer writer(folder / "run");
+  const auto size = std::filesystem::file_size(writer.path());
+  const auto add = [&] { writer.add_hparams({{"lr", 0.1}}, {{"accuracy", 0.5}}); };
+  const std::string text = error_with_files_of(size + 100, add);  // the first of four records fits
+  expect_contains(text, "cannot be written");
+  expect_contains(text, "raise the limit of a file's size");
+  EXPECT_EQ(std::filesystem::file_size(writer.path()), size);
+  add();
+  EXPECT_EQ(read_scalars(writer.path()).size(), 1);
+}
+
+TEST(TensorBoardFile, IsRefusedForAFolderWithAZeroByte) {
+  const TemporaryFolder folder;
+  const std::string path = folder / std::string("a\0b", 3);
+  expect_contains(error_of<IoError>([&] { Writer writer(path); }), "zero byte");
+  EXPECT_FALSE(std::filesystem::exists(folder / "a"));
+}
+
 TEST(TensorBoardFile, StaysWholeWhereTheDiskIsFull) {
   const TemporaryFolder folder;
   Writer writer(folder / "run");
   writer.add_scalar("a", 1, 0);
   const auto size = std::filesystem::file_size(writer.path());
-  const auto before = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit limit{};
-  getrlimit(RLIMIT_FSIZE, &limit);
-  const rlimit less{size + 20, limit.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &less);
-  std::string text;
-  try {
-    writer.add_scalar("b", 2, 0);
-  } catch (const IoError& error) { text = error.what(); }
-  setrlimit(RLIMIT_FSIZE, &limit);
-  std::signal(SIGXFSZ, before);
+  const std::string text = error_with_files_of(size + 20, [&] { writer.add_scalar("b", 2, 0); });
   expect_contains(text, "cannot be written");
   EXPECT_EQ(std::filesystem::file_size(writer.path()), size);
   writer.add_scalar("c", 3, 0);
