@@ -152,14 +152,19 @@ Writer::~Writer() = default;
 Writer::Writer(Writer&&) noexcept = default;
 Writer& Writer::operator=(Writer&&) noexcept = default;
 
-const std::string& Writer::path() const { return file_->path(); }
-void Writer::flush(SourceLocation where) { file_->flush(where); }
+Writer::File& Writer::file(SourceLocation where) const {
+  if (!file_)
+    throw ValueError("tensorboard::Writer: the writer was moved from\nuse the one that it was moved to", where);
+  return *file_;
+}
+const std::string& Writer::path(SourceLocation where) const { return file(where).path(); }
+void Writer::flush(SourceLocation where) { file(where).flush(where); }
 
 void Writer::add_scalar(const std::string& name, const TensorLike& value, std::int64_t step) {
   const CallSite site("add_scalar", value.where);
   require_utf8("add_scalar", name, value.where);
   const double number = value.is_number() ? value.number.as_double() : value.tensor->item<double>();
-  file_->append(scalar_of(name, number, step), value.where);
+  file(value.where).append(scalar_of(name, number, step), value.where);
 }
 
 void Writer::add_histogram(const std::string& name, const In& values, std::int64_t step) {
@@ -168,7 +173,8 @@ void Writer::add_histogram(const std::string& name, const In& values, std::int64
   if (values->numel() == 0)
     throw ValueError(message("there are no elements", {{"values", *values}}, "leave an empty tensor out"));
   const std::string histogram = histogram_of(values->to_vector<double>());
-  file_->append(detail::summary_of(name, step, [&](pbf_writer& v) { v.add_message(5, histogram); }), values.where);
+  file(values.where)
+      .append(detail::summary_of(name, step, [&](pbf_writer& v) { v.add_message(5, histogram); }), values.where);
 }
 
 void Writer::add_image(const std::string& name, const In& image, std::int64_t step) {
@@ -183,7 +189,7 @@ void Writer::add_image(const std::string& name, const In& image, std::int64_t st
     to.add_int32(3, static_cast<std::int32_t>(pixels.size(0)));
     to.add_bytes(4, png);
   };
-  file_->append(detail::summary_of(name, step, fill), image.where);
+  file(image.where).append(detail::summary_of(name, step, fill), image.where);
 }
 
 void Writer::add_text(const std::string& name, const std::string& markdown, std::int64_t step, SourceLocation where) {
@@ -199,7 +205,7 @@ void Writer::add_text(const std::string& name, const std::string& markdown, std:
     }
     tensor.add_bytes(8, markdown);
   };
-  file_->append(detail::summary_of(name + "/text_summary", step, fill), where);
+  file(where).append(detail::summary_of(name + "/text_summary", step, fill), where);
 }
 
 void Writer::add_hparams(const std::map<std::string, HParam>& hparams, const std::map<std::string, double>& metrics,
@@ -221,7 +227,7 @@ void Writer::add_hparams(const std::map<std::string, HParam>& hparams, const std
   session.add_double(2, detail::now());
   add("_hparams_/session_end_info", hparams_data(4, end));
   for (const auto& [name, value] : metrics) records.push_back(scalar_of(name, value, 0));
-  file_->append_hparams(records, where);
+  file(where).append_hparams(records, where);
 }
 
 }  // namespace minnow::tensorboard

@@ -58,8 +58,9 @@ class GraphRecorder {
   void begin(const nn::ForwardPreCall& call) {
     if (!open_.empty()) open_.back().calls_others = true;
     for (Tensor& x : open_.empty() ? call.inputs : std::span<Tensor>()) {
-      // A leaf, so that operations on the input itself are recorded.
-      if (trains_ && x.defined() && x.is_floating_point() && !x.requires_grad()) x = x.detach().requires_grad_();
+      // So that operations on the input itself are recorded; a copy of a leaf, as forward may write to it.
+      if (trains_ && x.defined() && x.is_floating_point() && !x.requires_grad())
+        x = x.detach().requires_grad_().clone();
       add_node({unique("input"), "IO Node", ""}, {&x, 1});
     }
     open_.push_back({origins_of(call.inputs)});
@@ -178,7 +179,7 @@ void Writer::add_graph(const nn::Module& model, const std::function<void()>& cal
       model, call, [&](const nn::ForwardPreCall& begun) { recorder.begin(begun); },
       [&](const nn::ForwardCall& done) { recorder.end(done); });
   const std::string graph = recorder.bytes();
-  file_->append(detail::event_of(0, [&](pbf_writer& event) { event.add_bytes(4, graph); }), where);
+  file(where).append(detail::event_of(0, [&](pbf_writer& event) { event.add_bytes(4, graph); }), where);
 }
 
 }  // namespace minnow::tensorboard

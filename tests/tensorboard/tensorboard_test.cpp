@@ -129,6 +129,8 @@ TEST(TensorBoardFile, IsANewOneInItsFolder) {
     b.add_scalar("x", 2, 1);
     paths = {a.path(), b.path()};
     Writer moved = std::move(a);
+    expect_contains(error_of<ValueError>([&] { a.add_scalar("x", 1, 0); }), "was moved from");
+    EXPECT_THROW(a.path(), ValueError);
     moved.add_text("text", "**bold**", 0);
     moved.add_scalar("x", 3, 2);
   }
@@ -211,6 +213,28 @@ TEST(TensorBoardFile, OfAnyLengthIsReadInLittleMemory) {
                                        "\x0a\x7f"
                                        "abc"));
   expect_contains(error_of<FormatError>([&] { read_scalars(folder / "other"); }), "is no event file");
+  for (const char* const text : {"no event", "no", "no event file"}) {
+    write_bytes(folder / "other", text);
+    expect_contains(error_of<FormatError>([&] { read_scalars(folder / "other"); }), "is no event file");
+  }
+}
+
+TEST(TensorBoardFile, WithNoEventInARecordKeepsTheRecordsBefore) {
+  const TemporaryFolder folder;
+  const std::string bytes = read_bytes(written(folder));
+  write_bytes(folder / "damaged", bytes +
+                                      record(5,
+                                             "\x0a\x7f"
+                                             "abc") +
+                                      bytes);
+  EXPECT_EQ(read_scalars(folder / "damaged").size(), 5);
+}
+
+TEST(TensorBoardFile, IsReadBesideAFolderOfASimilarName) {
+  const TemporaryFolder folder;
+  const Writer writer(folder / "run");
+  std::filesystem::create_directories(folder / "run/old_tfevents");
+  EXPECT_EQ(read_scalars(folder / "run").size(), 0);
 }
 
 /// The IoError of a call while files cannot grow larger.
