@@ -73,7 +73,8 @@ class Writer {
 
   /// The graph of a model: a node for each call of a module that calls no other, "Net/Sequential[features]/Conv2d[0]",
   /// with its class, options and output shapes.  An edge is a tensor that goes from one to another, also through
-  /// operations between them, if these record gradients.  Runs forward once in eval mode; modes are restored.
+  /// operations between them, if these record gradients.  Runs forward in eval mode: once, or twice if it
+  /// writes to views of its inputs, which are copies; modes are restored.
   /// What forward() throws.
   void add_graph(const nn::Module& model, const In& example);
   /// The same of a model that takes other inputs: writer.add_graph(net, [&] { net(tokens, mask); }).

@@ -84,6 +84,25 @@ struct Pair : nn::ModuleOf<std::pair<Tensor, Tensor>(Tensor, Tensor)> {
   }
 };
 
+struct InPlaceNet : nn::Module {
+  nn::Linear head = child("head", nn::Linear(3, 2));
+  Tensor forward(const Tensor& x) override {
+    Tensor y = x;
+    y.sub_(0.5);
+    y.view({-1, 3}).mul_(2);
+    return head(y);
+  }
+};
+
+TEST_F(TensorBoardGraph, OfAModelThatWritesToItsInput) {
+  const Tensor x = ones({2, 3});
+  writer.add_graph(InPlaceNet(), x);
+  EXPECT_EQ(
+      graph_of(writer.path()),
+      "input (IO Node)\nInPlaceNet/Linear[head] (Linear) <- input\noutput (IO Node) <- InPlaceNet/Linear[head]\n");
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(6, 1));
+}
+
 TEST_F(TensorBoardGraph, TakesOtherInputsByACall) {
   const Pair net;
   const Tensor tokens = zeros({3}, int64), mask = ones({3, 1});
