@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 #include <utility>
 #include <minnow/tensor/backend/dispatch.h>
@@ -14,17 +15,22 @@
 #include <minnow/training/detail/png.h>
 
 namespace minnow::tensorboard {
+
+void detail::require_utf8(const char* op, const std::string& text, SourceLocation where, bool may_be_empty) {
+  if (text.empty() && !may_be_empty)
+    throw ValueError(std::string(op) + ": \"\" is no name\ngive one, e.g. train/loss", where);
+  if (io::detail::is_utf8(text)) return;
+  std::string shown;  // the error itself is UTF-8
+  for (const char c : text.substr(0, 80))
+    shown += c >= ' ' && c <= '~' ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  throw ValueError(std::string(op) + ": \"" + shown + "\" is not UTF-8\nconvert it", where);
+}
+
 namespace {
 
-using protozero::pbf_writer;
+using detail::require_utf8;
 
-/// A name or, if `may_be_empty`, a text.
-void require_utf8(const char* op, const std::string& text, SourceLocation where, bool may_be_empty = false) {
-  if ((text.empty() && !may_be_empty) || !io::detail::is_utf8(text))
-    throw ValueError(std::string(op) + ": " + io::detail::json_quoted(text.substr(0, 80)) +
-                         (text.empty() ? " is no name\ngive one, e.g. train/loss" : " is not UTF-8\nconvert it"),
-                     where);
-}
+using protozero::pbf_writer;
 
 std::string scalar_of(const std::string& name, double value, std::int64_t step) {
   return detail::summary_of(name, step, [&](pbf_writer& v) { v.add_float(2, static_cast<float>(value)); });

@@ -43,7 +43,7 @@ std::string class_of(const nn::Module& module) {
 /// Writes down the calls of a model's modules.
 class GraphRecorder {
  public:
-  GraphRecorder(const nn::Module& model, bool through_inputs) {
+  GraphRecorder(const nn::Module& model, bool through_inputs, SourceLocation where) {
     const auto parameters = model.parameters();
     records_inputs_ = through_inputs && std::any_of(parameters.begin(), parameters.end(),
                                                     [](const Tensor& p) { return p.requires_grad(); });
@@ -53,6 +53,7 @@ class GraphRecorder {
       const std::string parent = dot == std::string::npos ? "" : path.substr(0, dot);
       names[path] =
           path.empty() ? class_of(module) : names[parent] + "/" + class_of(module) + "[" + path.substr(dot + 1) + "]";
+      detail::require_utf8("add_graph", names[path], where);
       names_[&Access::state(module)] = names[path];
     }
   }
@@ -177,7 +178,7 @@ void Writer::add_graph(const nn::Module& model, const In& example) {
 }
 void Writer::add_graph(const nn::Module& model, const std::function<void()>& call, SourceLocation where) {
   const auto record = [&](bool through_inputs) {
-    GraphRecorder recorder(model, through_inputs);
+    GraphRecorder recorder(model, through_inputs, where);
     nn::detail::observe_calls(
         model, call, [&](const nn::ForwardPreCall& begun) { recorder.begin(begun); },
         [&](const nn::ForwardCall& done) { recorder.end(done); });
