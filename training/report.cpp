@@ -292,7 +292,7 @@ std::string times_section(const ReportOptions& o) {
 std::string facts_section(const ReportOptions& o, SourceLocation where) {
   std::string rows;
   auto facts = o.facts;
-  for (auto& fact : machine_facts(o.device, where)) facts.push_back(std::move(fact));
+  for (auto& fact : detail::machine_facts(o.device, where)) facts.push_back(std::move(fact));
   for (const auto& [name, value] : facts)
     rows += "<tr><th>" + escaped(name) + "</th><td>" + escaped(value) + "</td></tr>\n";
   return section_of("Run and machine", "<table class=\"facts\">\n" + rows + "</table>\n");
@@ -308,10 +308,10 @@ void report(const std::string& path, const History& history, const ReportOptions
   const std::string page =
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>" +
-      title + "</title>\n<style>" + kReportStyle + "</style>\n</head>\n<body>\n<main>\n<h1>" + title + "</h1>\n" +
-      curves + confusion_section(o, where) + images_section(o, where) + times_section(o) +
+      title + "</title>\n<style>" + detail::kReportStyle + "</style>\n</head>\n<body>\n<main>\n<h1>" + title +
+      "</h1>\n" + curves + confusion_section(o, where) + images_section(o, where) + times_section(o) +
       section_of("Layers", layers) + facts_section(o, where) + "</main>\n" +
-      (curves.empty() ? "" : std::string("<script>") + kReportScript + "</script>\n") + "</body>\n</html>\n";
+      (curves.empty() ? "" : std::string("<script>") + detail::kReportScript + "</script>\n") + "</body>\n</html>\n";
   io::AtomicFile file("report", path, where);
   file.write(std::as_bytes(std::span(page)));
   file.commit();

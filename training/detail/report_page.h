@@ -1,6 +1,6 @@
 #pragma once
 
-namespace minnow::detail {
+namespace minnow::training::detail {
 
 /// The style of training::report()'s page.
 inline constexpr const char* kReportStyle = R"css(
@@ -182,4 +182,4 @@ for (const chart of charts.values()) {  // when all have their places
 document.documentElement.dataset.drawn = charts.size;
 )js";
 
-}  // namespace minnow::detail
+}  // namespace minnow::training::detail
