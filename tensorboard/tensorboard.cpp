@@ -97,7 +97,8 @@ Tensor pixels_of(const In& image) {
     throw ShapeError(message("an image must be [H, W] or [C, H, W] with 1, 3 or 4 channels, and have pixels",
                              {{"image", x}}, "add the images of a batch one by one"));
   if (x.dtype() != DType::uint8 && !x.is_floating_point())
-    throw DTypeError(message("an image must be uint8 or floating-point", {{"image", x}}, "convert it: .to(uint8)"));
+    throw DTypeError(message("an image must be uint8 or floating-point", {{"image", x}},
+                             x.dtype() == DType::bool_ ? "convert it: .to(float32)" : "convert it: .to(uint8)"));
   const Tensor planes = has_channels ? x.detach() : x.detach().unsqueeze(0);
   if (x.dtype() == DType::uint8) return planes;
   const std::vector<float> values = planes.to_vector<float>();

@@ -310,7 +310,7 @@ TEST(TensorBoardErrors, NameWhatIsWrong) {
   const Metrics metrics{{"accuracy", 0.5}}, no_name{{"", 0.5}};
   const HParams good{{"a", 1}}, nameless{{"", 1}}, bytes{{"a", "\xc0"}};
   const Tensor none, empty = zeros({0}), two = zeros({2, 3}), planes = zeros({2, 2, 3}), flat = zeros({3, 0, 3}),
-                     batch = zeros({1, 3, 2, 2}), integers = zeros({2, 3}, int64);
+                     batch = zeros({1, 3, 2, 2}), integers = zeros({2, 3}, int64), mask = zeros({2, 3}, bool_);
   const auto size = std::filesystem::file_size(w.path());
   expect_errors({
       Misuse{"ValueError", "add_scalar", "\"\" is no name", [&] { w.add_scalar("", 1, 0); }},
@@ -324,6 +324,7 @@ TEST(TensorBoardErrors, NameWhatIsWrong) {
       Misuse{"ShapeError", "add_image", "float32[3, 0, 3]", [&] { w.add_image("a", flat, 0); }},
       Misuse{"ShapeError", "add_image", "float32[1, 3, 2, 2]", [&] { w.add_image("a", batch, 0); }},
       Misuse{"DTypeError", "add_image", "int64[2, 3]", [&] { w.add_image("a", integers, 0); }},
+      Misuse{"DTypeError", "add_image", ".to(float32)", [&] { w.add_image("a", mask, 0); }},
       Misuse{"ValueError", "add_text", "is no name", [&] { w.add_text("", "a", 0); }},
       Misuse{"ValueError", "add_text", "is not UTF-8", [&] { w.add_text("a", "\xc0", 0); }},
       Misuse{"ValueError", "add_hparams", "is no name", [&] { w.add_hparams(nameless, metrics); }},
