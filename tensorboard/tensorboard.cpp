@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 #include <utility>
 #include <minnow/tensor/backend/dispatch.h>
@@ -14,16 +15,25 @@
 #include <minnow/training/detail/png.h>
 
 namespace minnow::tensorboard {
+
+void detail::require_utf8(const char* op, const std::string& text, SourceLocation where, bool may_be_empty) {
+  if (text.empty() && !may_be_empty)
+    throw ValueError(std::string(op) + ": \"\" is no name\ngive one, e.g. train/loss", where);
+  if (io::detail::is_utf8(text)) return;
+  std::string shown;  // the error itself is UTF-8
+  for (const char c : text.substr(0, 80))
+    shown += c >= ' ' && c <= '~' ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  throw ValueError(std::string(op) + ": \"" + shown + "\" is not UTF-8\nconvert it", where);
+}
+
 namespace {
+
+using detail::require_utf8;
 
 using protozero::pbf_writer;
 
-/// A name or, if `may_be_empty`, a text.
-void require_utf8(const char* op, const std::string& text, SourceLocation where, bool may_be_empty = false) {
-  if ((text.empty() && !may_be_empty) || !io::detail::is_utf8(text))
-    throw ValueError(std::string(op) + ": " + io::detail::json_quoted(text.substr(0, 80)) +
-                         (text.empty() ? " is no name\ngive one, e.g. train/loss" : " is not UTF-8\nconvert it"),
-                     where);
+std::string scalar_of(const std::string& name, double value, std::int64_t step) {
+  return detail::summary_of(name, step, [&](pbf_writer& v) { v.add_float(2, static_cast<float>(value)); });
 }
 
 /// Where the buckets begin and end.
@@ -87,7 +97,8 @@ Tensor pixels_of(const In& image) {
     throw ShapeError(message("an image must be [H, W] or [C, H, W] with 1, 3 or 4 channels, and have pixels",
                              {{"image", x}}, "add the images of a batch one by one"));
   if (x.dtype() != DType::uint8 && !x.is_floating_point())
-    throw DTypeError(message("an image must be uint8 or floating-point", {{"image", x}}, "convert it: .to(uint8)"));
+    throw DTypeError(message("an image must be uint8 or floating-point", {{"image", x}},
+                             x.dtype() == DType::bool_ ? "convert it: .to(float32)" : "convert it: .to(uint8)"));
   const Tensor planes = has_channels ? x.detach() : x.detach().unsqueeze(0);
   if (x.dtype() == DType::uint8) return planes;
   const std::vector<float> values = planes.to_vector<float>();
@@ -148,15 +159,19 @@ Writer::~Writer() = default;
 Writer::Writer(Writer&&) noexcept = default;
 Writer& Writer::operator=(Writer&&) noexcept = default;
 
-const std::string& Writer::path() const { return file_->path(); }
-void Writer::flush(SourceLocation where) { file_->flush(where); }
+Writer::File& Writer::file(SourceLocation where) const {
+  if (!file_)
+    throw ValueError("tensorboard::Writer: the writer was moved from\nuse the one that it was moved to", where);
+  return *file_;
+}
+const std::string& Writer::path(SourceLocation where) const { return file(where).path(); }
+void Writer::flush(SourceLocation where) { file(where).flush(where); }
 
 void Writer::add_scalar(const std::string& name, const TensorLike& value, std::int64_t step) {
   const CallSite site("add_scalar", value.where);
   require_utf8("add_scalar", name, value.where);
   const double number = value.is_number() ? value.number.as_double() : value.tensor->item<double>();
-  file_->append(detail::summary_of(name, step, [&](pbf_writer& v) { v.add_float(2, static_cast<float>(number)); }),
-                value.where);
+  file(value.where).append(scalar_of(name, number, step), value.where);
 }
 
 void Writer::add_histogram(const std::string& name, const In& values, std::int64_t step) {
@@ -165,7 +180,8 @@ void Writer::add_histogram(const std::string& name, const In& values, std::int64
   if (values->numel() == 0)
     throw ValueError(message("there are no elements", {{"values", *values}}, "leave an empty tensor out"));
   const std::string histogram = histogram_of(values->to_vector<double>());
-  file_->append(detail::summary_of(name, step, [&](pbf_writer& v) { v.add_message(5, histogram); }), values.where);
+  file(values.where)
+      .append(detail::summary_of(name, step, [&](pbf_writer& v) { v.add_message(5, histogram); }), values.where);
 }
 
 void Writer::add_image(const std::string& name, const In& image, std::int64_t step) {
@@ -180,7 +196,7 @@ void Writer::add_image(const std::string& name, const In& image, std::int64_t st
     to.add_int32(3, static_cast<std::int32_t>(pixels.size(0)));
     to.add_bytes(4, png);
   };
-  file_->append(detail::summary_of(name, step, fill), image.where);
+  file(image.where).append(detail::summary_of(name, step, fill), image.where);
 }
 
 void Writer::add_text(const std::string& name, const std::string& markdown, std::int64_t step, SourceLocation where) {
@@ -196,7 +212,7 @@ void Writer::add_text(const std::string& name, const std::string& markdown, std:
     }
     tensor.add_bytes(8, markdown);
   };
-  file_->append(detail::summary_of(name + "/text_summary", step, fill), where);
+  file(where).append(detail::summary_of(name + "/text_summary", step, fill), where);
 }
 
 void Writer::add_hparams(const std::map<std::string, HParam>& hparams, const std::map<std::string, double>& metrics,
@@ -206,11 +222,9 @@ void Writer::add_hparams(const std::map<std::string, HParam>& hparams, const std
     if (const auto* text = std::get_if<std::string>(&hparam.value)) require_utf8("add_hparams", *text, where, true);
   }
   for (const auto& [name, value] : metrics) require_utf8("add_hparams", name, where);
-  if (!file_->first_hparams())
-    throw ValueError("add_hparams: this run has its hyperparameters\nmake a Writer of another folder for another run",
-                     where);
+  std::vector<std::string> records;
   const auto add = [&](const char* tag, const std::string& content) {
-    file_->append(detail::summary_of(tag, 0, [&](pbf_writer& v) { detail::add_plugin(v, "hparams", content); }), where);
+    records.push_back(detail::summary_of(tag, 0, [&](pbf_writer& v) { detail::add_plugin(v, "hparams", content); }));
   };
   add("_hparams_/experiment", hparams_data(2, experiment_of(hparams, metrics)));
   add("_hparams_/session_start_info", hparams_data(3, session_of(hparams)));
@@ -219,7 +233,8 @@ void Writer::add_hparams(const std::map<std::string, HParam>& hparams, const std
   session.add_enum(1, 1);  // STATUS_SUCCESS
   session.add_double(2, detail::now());
   add("_hparams_/session_end_info", hparams_data(4, end));
-  for (const auto& [name, value] : metrics) add_scalar(name, {value, where}, 0);
+  for (const auto& [name, value] : metrics) records.push_back(scalar_of(name, value, 0));
+  file(where).append_hparams(records, where);
 }
 
 }  // namespace minnow::tensorboard

@@ -35,7 +35,8 @@ struct HParam {
 /// A folder is a run; each Writer adds a file to it.  What was added is in the file when the call returns: others can
 /// read it at once, and a killed program has lost nothing.  Tensors may be on any device; it is waited for.  Names and
 /// texts are UTF-8, and a name is not empty: ValueError.  Each call may be an IoError, which leaves the file as it
-/// was.  Thread-safe.
+/// was; but where the file was removed, what is added is lost without an error.  Thread-safe.  A Writer that was moved
+/// from can be assigned to; its other functions throw ValueError.
 class Writer {
  public:
   /// Makes the folder, and in it events.out.tfevents.TIME.HOST.PID.N.  IoError if that cannot be.
@@ -45,7 +46,7 @@ class Writer {
   Writer& operator=(Writer&&) noexcept;
 
   /// The file.
-  const std::string& path() const;
+  const std::string& path(SourceLocation where = SourceLocation::current()) const;
 
   /// A number, or a tensor with one element, kept as float32.  ShapeError for more elements.
   void add_scalar(const std::string& name, const TensorLike& value, std::int64_t step);
@@ -72,7 +73,8 @@ class Writer {
 
   /// The graph of a model: a node for each call of a module that calls no other, "Net/Sequential[features]/Conv2d[0]",
   /// with its class, options and output shapes.  An edge is a tensor that goes from one to another, also through
-  /// operations between them, if these record gradients.  Runs forward once in eval mode; modes are restored.
+  /// operations between them, if these record gradients.  Runs forward in eval mode: once, or twice if it
+  /// writes to views of its inputs, which are copies; modes are restored.
   /// What forward() throws.
   void add_graph(const nn::Module& model, const In& example);
   /// The same of a model that takes other inputs: writer.add_graph(net, [&] { net(tokens, mask); }).
@@ -84,6 +86,8 @@ class Writer {
 
  private:
   class File;
+  File& file(SourceLocation where) const;
+
   std::unique_ptr<File> file_;
 };
 

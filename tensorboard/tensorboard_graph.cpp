@@ -11,6 +11,7 @@
 #include <minnow/autograd/node.h>
 #include <minnow/nn/detail/access.h>
 #include <minnow/nn/detail/observed_call.h>
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensorboard/detail/event.h>
 
@@ -42,15 +43,17 @@ std::string class_of(const nn::Module& module) {
 /// Writes down the calls of a model's modules.
 class GraphRecorder {
  public:
-  explicit GraphRecorder(const nn::Module& model) {
+  GraphRecorder(const nn::Module& model, bool through_inputs, SourceLocation where) {
     const auto parameters = model.parameters();
-    trains_ = std::any_of(parameters.begin(), parameters.end(), [](const Tensor& p) { return p.requires_grad(); });
+    records_inputs_ = through_inputs && std::any_of(parameters.begin(), parameters.end(),
+                                                    [](const Tensor& p) { return p.requires_grad(); });
     std::unordered_map<std::string, std::string> names;
     for (const auto& [path, module] : model.named_modules()) {
       const std::size_t dot = path.rfind('.');
       const std::string parent = dot == std::string::npos ? "" : path.substr(0, dot);
       names[path] =
           path.empty() ? class_of(module) : names[parent] + "/" + class_of(module) + "[" + path.substr(dot + 1) + "]";
+      detail::require_utf8("add_graph", names[path], where);
       names_[&Access::state(module)] = names[path];
     }
   }
@@ -58,8 +61,9 @@ class GraphRecorder {
   void begin(const nn::ForwardPreCall& call) {
     if (!open_.empty()) open_.back().calls_others = true;
     for (Tensor& x : open_.empty() ? call.inputs : std::span<Tensor>()) {
-      // A leaf, so that operations on the input itself are recorded.
-      if (trains_ && x.defined() && x.is_floating_point() && !x.requires_grad()) x = x.detach().requires_grad_();
+      // So that operations on the input itself are recorded; a copy, as forward may write to it.
+      if (x.defined() && x.is_floating_point() && !x.requires_grad())
+        x = x.detach().requires_grad_(records_inputs_).clone();
       add_node({unique("input"), "IO Node", ""}, {&x, 1});
     }
     open_.push_back({origins_of(call.inputs)});
@@ -153,7 +157,7 @@ class GraphRecorder {
     return found;
   }
 
-  bool trains_ = false;
+  bool records_inputs_ = false;
   std::unordered_map<const nn::detail::State*, std::string> names_;
   std::unordered_map<std::string, int> used_;
   std::vector<GraphNode> nodes_;
@@ -173,12 +177,18 @@ void Writer::add_graph(const nn::Module& model, const In& example) {
       example.where);
 }
 void Writer::add_graph(const nn::Module& model, const std::function<void()>& call, SourceLocation where) {
-  GraphRecorder recorder(model);
-  nn::detail::observe_calls(
-      model, call, [&](const nn::ForwardPreCall& begun) { recorder.begin(begun); },
-      [&](const nn::ForwardCall& done) { recorder.end(done); });
-  const std::string graph = recorder.bytes();
-  file_->append(detail::event_of(0, [&](pbf_writer& event) { event.add_bytes(4, graph); }), where);
+  const auto record = [&](bool through_inputs) {
+    GraphRecorder recorder(model, through_inputs, where);
+    nn::detail::observe_calls(
+        model, call, [&](const nn::ForwardPreCall& begun) { recorder.begin(begun); },
+        [&](const nn::ForwardCall& done) { recorder.end(done); });
+    return recorder.bytes();
+  };
+  std::string graph;
+  try {
+    graph = record(true);
+  } catch (const AutogradError&) { graph = record(false); }  // it writes to a view of its input
+  file(where).append(detail::event_of(0, [&](pbf_writer& event) { event.add_bytes(4, graph); }), where);
 }
 
 }  // namespace minnow::tensorboard

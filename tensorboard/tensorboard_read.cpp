@@ -66,13 +66,15 @@ void read_file(const std::string& path, std::vector<ScalarEvent>& to, SourceLoca
     throw FormatError("read_scalars: '" + path + "' is no event file of TensorBoard\ngive another file", where);
   };
   std::string header(detail::kHeaderSize, '\0'), data;
+  const auto fits = [&] { return detail::masked_checksum({header.data(), 8}) == number_at<std::uint32_t>(header, 8); };
+  // In a file that ends within its first header, of a short record, the length is below 256 at least.
+  const std::size_t has = file.read_some(0, std::as_writable_bytes(std::span(header)));
+  if (has == header.size() ? !fits() : header.find_first_not_of('\0', 1) < std::min<std::size_t>(has, 8)) refuse();
   for (std::uint64_t at = 0; file.size() - at >= detail::kHeaderSize + detail::kChecksumSize;) {
     if (file.read_some(at, std::as_writable_bytes(std::span(header))) < header.size()) return;
     const auto length = number_at<std::uint64_t>(header, 0);
-    const bool fits = detail::masked_checksum({header.data(), 8}) == number_at<std::uint32_t>(header, 8);
-    if (!fits && at == 0) refuse();
     at += header.size();
-    if (!fits || length > file.size() - at - detail::kChecksumSize) return;
+    if (!fits() || length > file.size() - at - detail::kChecksumSize) return;
     const std::uint64_t next = at + length + detail::kChecksumSize;
     if (length <= kMostBytes) {
       data.resize(length + detail::kChecksumSize);
@@ -82,7 +84,10 @@ void read_file(const std::string& path, std::vector<ScalarEvent>& to, SourceLoca
       if (detail::masked_checksum(data) != checksum) return;
       try {
         read_event(data, to);
-      } catch (const protozero::exception&) { refuse(); }
+      } catch (const protozero::exception&) {
+        if (at == header.size()) refuse();
+        return;
+      }
     }
     at = next;
   }
@@ -99,7 +104,8 @@ std::vector<ScalarEvent> read_scalars(const std::string& path, SourceLocation wh
   }
   std::vector<std::string> files;
   for (std::filesystem::directory_iterator i(path, failed), end; !failed && i != end; i.increment(failed))
-    if (i->path().filename().string().find("tfevents") != std::string::npos) files.push_back(i->path().string());
+    if (i->path().filename().string().find("tfevents") != std::string::npos && i->is_regular_file(failed))
+      files.push_back(i->path().string());
   if (failed)
     throw IoError("read_scalars: the folder '" + path + "' cannot be read\n  the system says: " + failed.message() +
                       "\ngive another folder",

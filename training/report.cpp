@@ -190,6 +190,7 @@ std::string confusion_section(const ReportOptions& o, SourceLocation where) {
   if (worst.size() > kMostConfusions) worst.resize(kMostConfusions);
   std::int64_t samples = 0;
   for (const std::int64_t n : wanted) samples += n;
+  if (samples == 0) return section_of("Confusion matrix", "<p>no samples</p>\n");
   std::string text = fmt::format("<p>accuracy {:.2f} %, F1 {:.4f} (mean of the classes), {} samples</p>\n",
                                  100 * o.confusion->accuracy(), o.confusion->f1(metrics::Average::macro), samples);
   if (classes <= kMostClasses) return section_of("Confusion matrix", text + matrix_table(o, counts, wanted, found));
@@ -215,7 +216,8 @@ std::string picture_of(const Tensor& image, float low, float high) {
   const std::int64_t apart =
       std::max<std::int64_t>(1, (std::max(image.size(1), image.size(2)) + kMostPixels - 1) / kMostPixels);
   const Tensor small = image(all, slice({}, {}, apart), slice({}, {}, apart));
-  const Tensor shares = clamp((nan_to_num(small, low) - low) / (high - low), 0, 1);
+  const double from = low, to = high;  // their distance may be too large for a float32
+  const Tensor shares = clamp((nan_to_num(small.to(DType::float64), from) - from) / (to - from), 0, 1);
   const std::string png = detail::encode_png((255 * shares + 0.5).to(DType::uint8));
   return fmt::format("<img{} alt=\"\" src=\"data:image/png;base64,{}\">", image.size(2) < 112 ? " class=\"small\"" : "",
                      base64(png));
@@ -235,8 +237,15 @@ void check_images(const ReportImages& of, SourceLocation where) {
         where);
   if (of.images.dtype() != DType::uint8 && !of.images.is_floating_point())
     throw DTypeError(
-        "report: images are uint8 or floating-point\n  images  " + describe(of.images) + "\nconvert them: .to(uint8)",
+        "report: images are uint8 or floating-point\n  images  " + describe(of.images) +
+            (of.images.dtype() == DType::bool_ ? "\nconvert them: .to(float32)" : "\nconvert them: .to(uint8)"),
         where);
+  if (of.labels.dtype() != DType::int64 || of.predictions.dtype() != DType::int64 ||
+      (of.losses.defined() && !of.losses.is_floating_point()))
+    throw DTypeError("report: labels and predictions are int64, losses floating-point\n  labels       " +
+                         describe(of.labels) + "\n  predictions  " + describe(of.predictions) + "\n  losses       " +
+                         describe(of.losses) + "\nconvert them: .to(int64), .to(float32)",
+                     where);
   if (of.count < 0) throw ValueError(fmt::format("report: images.count is {}\ngive 0 or more", of.count), where);
 }
 
@@ -292,7 +301,7 @@ std::string times_section(const ReportOptions& o) {
 std::string facts_section(const ReportOptions& o, SourceLocation where) {
   std::string rows;
   auto facts = o.facts;
-  for (auto& fact : machine_facts(o.device, where)) facts.push_back(std::move(fact));
+  for (auto& fact : detail::machine_facts(o.device, where)) facts.push_back(std::move(fact));
   for (const auto& [name, value] : facts)
     rows += "<tr><th>" + escaped(name) + "</th><td>" + escaped(value) + "</td></tr>\n";
   return section_of("Run and machine", "<table class=\"facts\">\n" + rows + "</table>\n");
@@ -308,10 +317,10 @@ void report(const std::string& path, const History& history, const ReportOptions
   const std::string page =
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>" +
-      title + "</title>\n<style>" + kReportStyle + "</style>\n</head>\n<body>\n<main>\n<h1>" + title + "</h1>\n" +
-      curves + confusion_section(o, where) + images_section(o, where) + times_section(o) +
+      title + "</title>\n<style>" + detail::kReportStyle + "</style>\n</head>\n<body>\n<main>\n<h1>" + title +
+      "</h1>\n" + curves + confusion_section(o, where) + images_section(o, where) + times_section(o) +
       section_of("Layers", layers) + facts_section(o, where) + "</main>\n" +
-      (curves.empty() ? "" : std::string("<script>") + kReportScript + "</script>\n") + "</body>\n</html>\n";
+      (curves.empty() ? "" : std::string("<script>") + detail::kReportScript + "</script>\n") + "</body>\n</html>\n";
   io::AtomicFile file("report", path, where);
   file.write(std::as_bytes(std::span(page)));
   file.commit();

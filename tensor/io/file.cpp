@@ -15,12 +15,8 @@
 #include <minnow/tensor/io/detail/temporary.h>
 
 namespace minnow::io {
-namespace {
 
-/// The maximum of one system call.
-constexpr std::size_t kMaxTransfer = std::size_t{1} << 30;
-
-const char* hint_of(int error) {
+const char* detail::hint_of(int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR: return "check the path: all its directories must exist";
@@ -35,6 +31,13 @@ const char* hint_of(int error) {
     default: return "choose another file, or try again";
   }
 }
+
+namespace {
+
+/// The maximum of one system call.
+constexpr std::size_t kMaxTransfer = std::size_t{1} << 30;
+
+using detail::hint_of;
 
 [[noreturn]] void refuse(const std::string& op, const std::string& path, const std::string& what, int error,
                          SourceLocation where) {

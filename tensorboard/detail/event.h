@@ -7,6 +7,9 @@
 
 namespace minnow::tensorboard::detail {
 
+/// Of a name or, if `may_be_empty`, a text: ValueError.
+void require_utf8(const char* op, const std::string& text, SourceLocation where, bool may_be_empty = false);
+
 // The fields of messages by their numbers, as the .proto files of TensorFlow and TensorBoard have them.
 
 /// Event: wall_time = 1, step = 2, and the rest by `fill(event)`.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <minnow/tensorboard/tensorboard.h>
@@ -32,13 +33,15 @@ class Writer::File {
   File& operator=(const File&) = delete;
 
   const std::string& path() const { return path_; }
-  /// Appends a record, by one call of the system.
-  void append(std::string_view data, SourceLocation where);
+  /// Appends a record of each, all of them by one call of the system: all or none.
+  void append(std::span<const std::string> all, SourceLocation where);
+  void append(const std::string& data, SourceLocation where) { append({&data, 1}, where); }
+  /// The same of hyperparameters, of which a file has one set: ValueError.
+  void append_hparams(std::span<const std::string> all, SourceLocation where);
   void flush(SourceLocation where) const;
-  /// Whether nobody has asked before.
-  bool first_hparams();
 
  private:
+  void write(const std::string& records, SourceLocation where);  // the caller holds mutex_
   [[noreturn]] void fail(const std::string& what, int error, SourceLocation where) const;
 
   std::string path_;

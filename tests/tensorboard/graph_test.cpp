@@ -84,6 +84,40 @@ struct Pair : nn::ModuleOf<std::pair<Tensor, Tensor>(Tensor, Tensor)> {
   }
 };
 
+struct InPlaceNet : nn::Module {
+  bool by_view = false;
+  nn::Linear head = child("head", nn::Linear(3, 2));
+  Tensor forward(const Tensor& x) override {
+    Tensor y = x;
+    y.sub_(0.5);
+    if (by_view) y.view({-1, 3}).mul_(2);
+    return head(y);
+  }
+};
+
+TEST_F(TensorBoardGraph, OfAModelThatWritesToItsInput) {
+  const Tensor x = ones({2, 3});
+  InPlaceNet net;
+  for (const bool by_view : {false, true}) {
+    net.by_view = by_view;
+    writer.add_graph(net, x);
+    EXPECT_EQ(
+        graph_of(writer.path()),
+        "input (IO Node)\nInPlaceNet/Linear[head] (Linear) <- input\noutput (IO Node) <- InPlaceNet/Linear[head]\n");
+  }
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(6, 1));
+}
+
+struct LatinNet : nn::Module {
+  nn::Linear head = child("Schl\xfcssel", nn::Linear(3, 2));
+  Tensor forward(const Tensor& x) override { return head(x); }
+};
+
+TEST_F(TensorBoardGraph, NamesModulesInUtf8) {
+  const std::string text = error_of<ValueError>([&] { writer.add_graph(LatinNet(), ones({2, 3})); });
+  expect_contains(text, R"(add_graph: "LatinNet/Linear[Schl\xfcssel]" is not UTF-8)");
+}
+
 TEST_F(TensorBoardGraph, TakesOtherInputsByACall) {
   const Pair net;
   const Tensor tokens = zeros({3}, int64), mask = ones({3, 1});

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <functional>
 #include <gtest/gtest.h>
 #include <limits>
 #include <sys/resource.h>
@@ -128,6 +129,8 @@ TEST(TensorBoardFile, IsANewOneInItsFolder) {
     b.add_scalar("x", 2, 1);
     paths = {a.path(), b.path()};
     Writer moved = std::move(a);
+    expect_contains(error_of<ValueError>([&] { a.add_scalar("x", 1, 0); }), "was moved from");
+    EXPECT_THROW(a.path(), ValueError);
     moved.add_text("text", "**bold**", 0);
     moved.add_scalar("x", 3, 2);
   }
@@ -210,6 +213,64 @@ TEST(TensorBoardFile, OfAnyLengthIsReadInLittleMemory) {
                                        "\x0a\x7f"
                                        "abc"));
   expect_contains(error_of<FormatError>([&] { read_scalars(folder / "other"); }), "is no event file");
+  for (const char* const text : {"no event", "no", "no event file"}) {
+    write_bytes(folder / "other", text);
+    expect_contains(error_of<FormatError>([&] { read_scalars(folder / "other"); }), "is no event file");
+  }
+}
+
+TEST(TensorBoardFile, WithNoEventInARecordKeepsTheRecordsBefore) {
+  const TemporaryFolder folder;
+  const std::string bytes = read_bytes(written(folder));
+  write_bytes(folder / "damaged", bytes +
+                                      record(5,
+                                             "\x0a\x7f"
+                                             "abc") +
+                                      bytes);
+  EXPECT_EQ(read_scalars(folder / "damaged").size(), 5);
+}
+
+TEST(TensorBoardFile, IsReadBesideAFolderOfASimilarName) {
+  const TemporaryFolder folder;
+  const Writer writer(folder / "run");
+  std::filesystem::create_directories(folder / "run/old_tfevents");
+  EXPECT_EQ(read_scalars(folder / "run").size(), 0);
+}
+
+/// The IoError of a call while files cannot grow larger.
+std::string error_with_files_of(std::uintmax_t size, const std::function<void()>& call) {
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit less{size, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &less);
+  std::string text;
+  try {
+    call();
+  } catch (const IoError& error) { text = error.what(); }
+  setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, before);
+  return text;
+}
+
+TEST(TensorBoardFile, HasAllHyperparametersOrNone) {
+  const TemporaryFolder folder;
+  Writer writer(folder / "run");
+  const auto size = std::filesystem::file_size(writer.path());
+  const auto add = [&] { writer.add_hparams({{"lr", 0.1}}, {{"accuracy", 0.5}}); };
+  const std::string text = error_with_files_of(size + 100, add);  // the first of four records fits
+  expect_contains(text, "cannot be written");
+  expect_contains(text, "raise the limit of a file's size");
+  EXPECT_EQ(std::filesystem::file_size(writer.path()), size);
+  add();
+  EXPECT_EQ(read_scalars(writer.path()).size(), 1);
+}
+
+TEST(TensorBoardFile, IsRefusedForAFolderWithAZeroByte) {
+  const TemporaryFolder folder;
+  const std::string path = folder / std::string("a\0b", 3);
+  expect_contains(error_of<IoError>([&] { Writer writer(path); }), "zero byte");
+  EXPECT_FALSE(std::filesystem::exists(folder / "a"));
 }
 
 TEST(TensorBoardFile, StaysWholeWhereTheDiskIsFull) {
@@ -217,17 +278,7 @@ TEST(TensorBoardFile, StaysWholeWhereTheDiskIsFull) {
   Writer writer(folder / "run");
   writer.add_scalar("a", 1, 0);
   const auto size = std::filesystem::file_size(writer.path());
-  const auto before = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit limit{};
-  getrlimit(RLIMIT_FSIZE, &limit);
-  const rlimit less{size + 20, limit.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &less);
-  std::string text;
-  try {
-    writer.add_scalar("b", 2, 0);
-  } catch (const IoError& error) { text = error.what(); }
-  setrlimit(RLIMIT_FSIZE, &limit);
-  std::signal(SIGXFSZ, before);
+  const std::string text = error_with_files_of(size + 20, [&] { writer.add_scalar("b", 2, 0); });
   expect_contains(text, "cannot be written");
   EXPECT_EQ(std::filesystem::file_size(writer.path()), size);
   writer.add_scalar("c", 3, 0);
@@ -259,7 +310,7 @@ TEST(TensorBoardErrors, NameWhatIsWrong) {
   const Metrics metrics{{"accuracy", 0.5}}, no_name{{"", 0.5}};
   const HParams good{{"a", 1}}, nameless{{"", 1}}, bytes{{"a", "\xc0"}};
   const Tensor none, empty = zeros({0}), two = zeros({2, 3}), planes = zeros({2, 2, 3}), flat = zeros({3, 0, 3}),
-                     batch = zeros({1, 3, 2, 2}), integers = zeros({2, 3}, int64);
+                     batch = zeros({1, 3, 2, 2}), integers = zeros({2, 3}, int64), mask = zeros({2, 3}, bool_);
   const auto size = std::filesystem::file_size(w.path());
   expect_errors({
       Misuse{"ValueError", "add_scalar", "\"\" is no name", [&] { w.add_scalar("", 1, 0); }},
@@ -273,6 +324,7 @@ TEST(TensorBoardErrors, NameWhatIsWrong) {
       Misuse{"ShapeError", "add_image", "float32[3, 0, 3]", [&] { w.add_image("a", flat, 0); }},
       Misuse{"ShapeError", "add_image", "float32[1, 3, 2, 2]", [&] { w.add_image("a", batch, 0); }},
       Misuse{"DTypeError", "add_image", "int64[2, 3]", [&] { w.add_image("a", integers, 0); }},
+      Misuse{"DTypeError", "add_image", ".to(float32)", [&] { w.add_image("a", mask, 0); }},
       Misuse{"ValueError", "add_text", "is no name", [&] { w.add_text("", "a", 0); }},
       Misuse{"ValueError", "add_text", "is not UTF-8", [&] { w.add_text("a", "\xc0", 0); }},
       Misuse{"ValueError", "add_hparams", "is no name", [&] { w.add_hparams(nameless, metrics); }},

@@ -1,12 +1,14 @@
 #include <minnow/training/report.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <limits>
 #include <minnow/ops/random/sample.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/training/detail/report_page.h>
 #include <minnow/training/run.h>
 
 #include "devices.h"
@@ -143,8 +145,40 @@ TEST(Report, NamesWhatDoesNotFit) {
   EXPECT_THROW(refused({.images = {zeros({2, 1, 4, 4}), two, {}, {}}})(), ShapeError);
   EXPECT_THROW(refused({.images = {zeros({2, 1, 4, 4}, DType::int64), two, two, {}}})(), DTypeError);
   EXPECT_THROW(refused({.images = {zeros({2, 1, 4, 4}), two, two, {}, -1}})(), ValueError);
+  const Tensor images = zeros({2, 1, 4, 4}), halves = tensor({0.5, 1.5});
+  EXPECT_THROW(refused({.images = {images, halves, two, {}}})(), DTypeError);
+  EXPECT_THROW(refused({.images = {images, two, halves, {}}})(), DTypeError);
+  EXPECT_THROW(refused({.images = {images, two, two, two}})(), DTypeError);
+  expect_contains(error_of<DTypeError>(refused({.images = {images.to(DType::bool_), two, two, {}}})), ".to(float32)");
   EXPECT_FALSE(std::filesystem::exists(folder / "report.html"));
   EXPECT_THROW(training::report(folder / "no/such/report.html", History()), IoError);
+}
+
+TEST(Report, OfAnEmptyMatrixHasNoNumbers) {
+  const std::string page = report_of(History(), {.confusion = metrics::ConfusionMatrix(3)});
+  expect_contains(page, "no samples");
+  EXPECT_FALSE(has(page, "nan"));
+}
+
+TEST(Report, StretchesTheLargestRange) {
+  const auto picture_of = [](double most) {
+    Tensor images = zeros({1, 1, 2, 2});
+    images(0, 0, 0) = -most, images(0, 0, 1) = most;
+    return between(report_of(History(), {.images = {images, tensor({0}), tensor({1}), {}}}), "base64,", "\"");
+  };
+  EXPECT_EQ(picture_of(3e38), picture_of(3));
+}
+
+/// A loop that adds 1 to a number above 2^53 would not end.
+TEST(Report, CountsTheMarksOfLargeSteps) {
+  if (std::system("node --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "node is not installed";
+  const TemporaryFolder folder;
+  const std::string page = training::detail::kReportScript;
+  write_bytes(folder / "ticks.js", "function ticks(" + between(page, "function ticks(", "function logTicks") +
+                                       "if (String(ticks(0, 10, 5)) !== '0,2,4,6,8,10') throw 0;\n"
+                                       "if (String(ticks(-0.3, 0.3, 3)) !== '-0.2,0,0.2') throw 1;\n"
+                                       "if (ticks(1.7e18, 1.7e18 + 256, 5).length > 12) throw 2;\n");
+  EXPECT_EQ(std::system(("timeout 20 node '" + (folder / "ticks.js") + "'").c_str()), 0);
 }
 
 TEST(Report, OfARunHasItsHistoryAndItsName) {

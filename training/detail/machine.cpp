@@ -13,7 +13,7 @@
 
 // MINNOW_BUILT_VERSION and MINNOW_BUILT_ONEDNN are from CMakeLists.txt.
 
-namespace minnow::detail {
+namespace minnow::training::detail {
 namespace {
 
 /// What follows "name:" in a file of lines; empty if there is none.
@@ -73,4 +73,4 @@ std::vector<std::pair<std::string, std::string>> machine_facts(Device device, So
   return facts;
 }
 
-}  // namespace minnow::detail
+}  // namespace minnow::training::detail

@@ -43,8 +43,8 @@ std::string encode_png(const Tensor& image) {
   std::string header;
   append_number(header, static_cast<std::uint32_t>(width));
   append_number(header, static_cast<std::uint32_t>(height));
-  constexpr std::string_view kColours("\0\4\2\6", 4);  // PNG's numbers for 1 to 4 channels
-  header.append({'\x8', kColours[channels - 1], '\0', '\0', '\0'});
+  const char colours = channels == 1 ? '\0' : channels == 3 ? '\2' : '\6';  // PNG's numbers
+  header.append({'\x8', colours, '\0', '\0', '\0'});
   std::string png = "\x89PNG\r\n\x1a\n";
   append_chunk(png, "IHDR", header);
   // A chunk has 31 bits for its size.

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace minnow::detail {
+namespace minnow::training::detail {
 
 /// The style of training::report()'s page.
 inline constexpr const char* kReportStyle = R"css(
@@ -66,7 +66,8 @@ function shown(v) {
 function ticks(low, high, count) {
   const raw = (high - low) / count, unit = 10 ** Math.floor(Math.log10(raw));
   const step = unit * [1, 2, 5, 10].find(m => m * unit >= raw * 0.999), list = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) list.push(i * step || 0);
+  const first = Math.ceil(low / step - 1e-9), more = Math.floor(high / step - first + 1e-9);
+  for (let i = 0; i <= more; ++i) list.push((first + i) * step || 0);  // first + i may be first: above 2^53
   return list;
 }
 function logTicks(low, high) {
@@ -182,4 +183,4 @@ for (const chart of charts.values()) {  // when all have their places
 document.documentElement.dataset.drawn = charts.size;
 )js";
 
-}  // namespace minnow::detail
+}  // namespace minnow::training::detail

@@ -4,6 +4,9 @@
 
 namespace minnow::io::detail {
 
+/// What a user may do about an errno; the last line of an error.
+const char* hint_of(int error);
+
 /// A file with a unique name.  It is locked as long as one of its descriptors is open, which shows that its writer
 /// runs.
 struct Temporary {
