@@ -60,7 +60,7 @@ class Options(training.Training):
             file = "no/such/folder" + ending
             with self.subTest(option):
                 errors = self.refuse(option, file)
-                for part in (f"'{file}'", "No such file or directory", "folder"):
+                for part in (f"{file}'", "No such file or directory", "folder"):
                     self.assertIn(part, errors)
                 self.assertIn("directory", self.refuse(option, "folder" + ending))
         self.assertIn("device", self.refuse("--save", "/dev/full"))
@@ -88,7 +88,8 @@ class Options(training.Training):
                 page = file.read()
             for part in ("Curves", "Confusion matrix", "Worst mistakes", "Layers", "Time by part", "--dry-run", "fc1: Linear"):
                 self.assertIn(part, page)
-            self.assertIn('"name":"train/loss","count":20,', page)
+            self.assertIn('"name":"train/loss of a batch","count":20,', page)
+            self.assertIn('"name":"train/loss","count":1,', page)
             self.assertIn('"name":"test/accuracy","count":1,', page)
 
     def test_output_that_cannot_be_written_is_told(self):
