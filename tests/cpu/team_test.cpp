@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -109,6 +110,22 @@ TEST(Team, ScratchKeepsItsNumberOfThreads) {
       while (seen < thread_number() && !most.compare_exchange_weak(seen, thread_number())) {}
     });
     EXPECT_LT(most, 2);
+  }
+  set_num_threads(before);
+}
+
+// Processors fetch cache lines in pairs: threads that write one pair wait for each other.
+TEST(Team, ScratchOfTwoThreadsIsInNoPairOfLines) {
+  const int before = num_threads();
+  set_num_threads(2);
+  {
+    const ThreadScratch scratch(24);
+    std::array<std::atomic<void*>, 2> parts{};
+    while (!parts[0] || !parts[1])
+      parallel_for(1000, kParallelBytes,
+                   [&](std::int64_t) { parts[static_cast<std::size_t>(thread_number())] = scratch.mine(); });
+    for (const auto& part : parts) EXPECT_EQ(reinterpret_cast<std::uintptr_t>(part.load()) % 128, 0u);
+    EXPECT_NE(parts[0], parts[1]);
   }
   set_num_threads(before);
 }

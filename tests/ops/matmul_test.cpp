@@ -1,5 +1,8 @@
 #include <minnow/ops/products/matmul.h>
 
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/tensor/create.h>
+
 #include "op_cases.h"
 
 namespace minnow::test {
@@ -81,6 +84,18 @@ OpCases layers() {
            .dtypes = all_dtypes(),
            .golden = {"matmul: linear_gelu_tanh"},
            .optional_from = 2}};
+}
+
+// Sums of whole numbers, which have one right result.
+TEST(Dot, OfLongVectorsHasAllElements) {
+  for (const std::int64_t n : {32'767, 32'768, 50'001, 1'100'003}) {
+    const Tensor x = remainder(arange(0, 2 * n, 1, DType::float64), 7), y = x(slice(0, 2 * n, 2));
+    double sum = 0;
+    for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(i % 7 * (2 * i % 7));
+    EXPECT_EQ(dot(x.narrow(0, 0, n), y).item(), sum) << n;
+    EXPECT_EQ(dot(x.narrow(0, 0, n), y.contiguous()).item(), sum) << n;
+    EXPECT_EQ(dot(y, x.narrow(0, 0, n)).item(), sum) << n;
+  }
 }
 
 const Register kMatmulTables[] = {Register(products), Register(layers)};

@@ -4,6 +4,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
+#include <minnow/models/mnist.h>
 
 /// The number of launches of operations and of training steps: kernels, fills, copies, and calls of libraries that
 /// compute.  More than a row allows would mean that operands are copied, or that what could be one kernel is several.
@@ -165,29 +166,6 @@ TEST(CudaLaunches, BiasThatCudnnRefuses) {
   }
 }
 
-struct Mlp : nn::Module {
-  nn::Linear fc1 = child("fc1", nn::Linear(784, 128));
-  nn::Linear fc2 = child("fc2", nn::Linear(128, 10));
-
-  Tensor forward(const Tensor& x) override { return fc2(relu(fc1(x.flatten(1)))); }
-};
-
-/// That of examples/mnist.cpp.
-struct Cnn : nn::Module {
-  nn::Conv2d conv1 = child("conv1", nn::Conv2d(1, 32, 3));
-  nn::Conv2d conv2 = child("conv2", nn::Conv2d(32, 64, 3));
-  nn::MaxPool2d pool = child("pool", nn::MaxPool2d(2));
-  nn::Dropout dropout1 = child("dropout1", nn::Dropout(0.25));
-  nn::Linear fc1 = child("fc1", nn::Linear(9216, 128));
-  nn::Dropout dropout2 = child("dropout2", nn::Dropout(0.5));
-  nn::Linear fc2 = child("fc2", nn::Linear(128, 10));
-
-  Tensor forward(const Tensor& x) override {
-    const Tensor features = dropout1(pool(relu(conv2(relu(conv1(x))))));
-    return fc2(dropout2(relu(fc1(features.flatten(1)))));
-  }
-};
-
 /// Launches of a step with Adam: eager, when it is captured, and when it is replayed.
 struct StepLaunches {
   std::size_t eager, captured, replayed;
@@ -224,13 +202,13 @@ void expect_same_when_captured(const StepLaunches& n) {
 }
 
 TEST(CudaLaunches, OfAnMlpStep) {
-  const StepLaunches n = step_launches<Mlp>(64);
+  const StepLaunches n = step_launches<models::Mlp>(64);
   EXPECT_LE(n.eager, 11u);
   expect_same_when_captured(n);
 }
 
 TEST(CudaLaunches, OfACnnStep) {
-  const StepLaunches n = step_launches<Cnn>(2);
+  const StepLaunches n = step_launches<models::Cnn>(2);
   EXPECT_LE(n.eager, 31u);  // two less where cuDNN adds the biases
   expect_same_when_captured(n);
 }
