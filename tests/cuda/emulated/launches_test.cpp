@@ -4,7 +4,8 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <minnow/minnow.h>
-#include <minnow/models/mnist.h>
+
+#include "../../../examples/models/mnist.h"
 
 /// The number of launches of operations and of training steps: kernels, fills, copies, and calls of libraries that
 /// compute.  More than a row allows would mean that operands are copied, or that what could be one kernel is several.
