@@ -57,6 +57,7 @@ Tensor tensordot(const In& a_, const In& b_, int dims) {
 }
 
 Tensor kron(const In& a, const In& b) {
+  constexpr std::int64_t kLongRow = 64;
   const Operation op("kron", a.where, {{"a", *a}, {"b", *b}});
   const int rank = std::max(a->dim(), b->dim());
   Shape blocks, within, joined;
@@ -68,7 +69,13 @@ Tensor kron(const In& a, const In& b) {
     joined.push_back(n * m);
   }
   raw::require_max_rank(a, 2 * rank);
-  return mul(a->reshape(blocks), b->reshape(within)).reshape(joined);
+  Tensor x = a->reshape(blocks), y = b->reshape(within);
+  if (rank > 1 && y.size(-1) < kLongRow) {  // the rows of both as long as those of the result
+    Shape wide = Shape::filled(2 * rank, -1);
+    wide[2 * rank - 2] = x.size(-2), wide[2 * rank - 1] = y.size(-1);
+    x = x.expand(wide).flatten(-2), y = y.expand(wide).flatten(-2);
+  }
+  return mul(x, y).reshape(joined);
 }
 
 Tensor cross(const In& a_, const In& b_, int dim) {

@@ -47,6 +47,32 @@ Tensor norms(const Tensor& a, const Tensor& b, double p) {
   return cat(parts, -2);
 }
 
+/// Distances for p = 1 on the CPU, or with g their gradient for a.
+Tensor manhattan(const Tensor& a, const Tensor& b, const Tensor& g) {
+  const auto batches = [](const Tensor& t) { return t.reshape({-1, t.size(-2), t.size(-1)}).contiguous(); };
+  const NoGradGuard no_grad;
+  Shape shape = a.shape();
+  if (!g.defined()) shape[-1] = b.size(-2);
+  const Tensor rows = batches(a), columns = batches(b.mT()), y = raw::new_result(shape, a.dtype(), a.device());
+  const Tensor grads = g.defined() ? batches(g) : g, out = y.view({rows.size(0), y.size(-2), y.size(-1)});
+  dispatch({{"a", a}})
+      .run(calls::ManhattanDistance{rows, columns, grads.defined() ? View(grads) : calls::kUndefined, out});
+  return y;
+}
+
+Gradients manhattan_gradients(const Tensor& a, const Tensor& b, const Tensor& g, Needs needs) {
+  Gradients out(2);
+  if (is_grad_enabled()) {  // of the gradients
+    const Tensor parts = mul(g.unsqueeze(-1), sign(differences(a.detach(), b.detach())));
+    if (needs[0]) out[0] = sum(parts, -2);
+    if (needs[1]) out[1] = neg(sum(parts, -3));
+  } else {
+    if (needs[0]) out[0] = manhattan(a, b, g);
+    if (needs[1]) out[1] = manhattan(b, a, g.mT());
+  }
+  return out;
+}
+
 Tensor euclidean(const Tensor& a, const Tensor& b) {
   const NoGradGuard no_grad;
   if (a.size(-2) <= kFewRows && b.size(-2) <= kFewRows) return norm(differences(a, b), 2, -1);
@@ -104,6 +130,11 @@ Tensor cdist(const In& a_, const In& b_, double p) {
   if (a.dim() < 2 || b.dim() < 2 || a.shape()[-1] != b.shape()[-1])
     throw ShapeError(message("the sizes do not match", op, "a: [..., P, M]  b: [..., R, M]"));
   if (a.shape()[-1] == 0) return sum(differences(a, b), -1);
+  if (p == 1 && a.device().is_cpu() && !is_half(a.dtype()) && a.numel() && b.numel() &&
+      std::equal(a.shape().begin(), a.shape().end() - 2, b.shape().begin(), b.shape().end() - 2))
+    return op.record(manhattan(a, b, {}), [a = Saved(a), b = Saved(b)](const Tensor& g, Needs needs) {
+      return manhattan_gradients(a(), b(), g, needs);
+    });
   if (p != 2) return norms(a, b, p);
   Tensor y = euclidean(a, b);
   if (!op.records()) return y;

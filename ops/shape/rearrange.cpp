@@ -215,14 +215,8 @@ class EdgePadding {
     Shape shape = inner_;
     for (int d = 0; d < shape.rank(); ++d) shape[d] += padding_.before[d] + padding_.after[d];
     Tensor y = raw::new_result(shape, x.strides(), x.dtype(), x.device());
-    // The edges of a dimension are those of what the dimensions behind it have made.
-    Slices made{padding_.before, inner_, Shape::filled(shape.rank(), 1)};
-    raw::overwrite(x, raw::slice(y, made));
-    for (int d = shape.rank() - 1; d >= 0; --d) {
-      for (const bool front : {true, false})
-        if (size_of(d, front)) raw::overwrite(source(raw::slice(y, made), d, front), edge(y, made, d, front));
-      made.start[d] = 0, made.size[d] = shape[d];
-    }
+    if (y.device().is_cpu() && y.dim() && y.numel()) fill_on_host(x, y);
+    else fill_by_copies(x, y);
     return record("pad", std::move(y), {x}, [p = *this](const Tensor& g) { return p.gradient(g); });
   }
 
@@ -245,6 +239,31 @@ class EdgePadding {
   }
 
  private:
+  void fill_on_host(const Tensor& x, const Tensor& y) const {
+    std::vector<std::int64_t> positions[kMaxRank];
+    const std::int64_t* sources[kMaxRank] = {};
+    for (int d = 0; d < inner_.rank(); ++d) {
+      for (std::int64_t i = -padding_.before[d]; i < inner_[d] + padding_.after[d]; ++i)
+        positions[d].push_back(position(i, inner_[d]));
+      sources[d] = positions[d].data();
+    }
+    dispatch({{"self", x}}).run(calls::PadEdges{x, y, padding_.before, sources});
+  }
+  std::int64_t position(std::int64_t i, std::int64_t size) const {
+    if (mode_ == PadMode::replicate) return std::clamp<std::int64_t>(i, 0, size - 1);
+    if (mode_ == PadMode::circular) return (i + size) % size;
+    return (size - 1) - std::abs((size - 1) - std::abs(i));
+  }
+  void fill_by_copies(const Tensor& x, const Tensor& y) const {
+    // The edges of a dimension are those of what the dimensions behind it have made.
+    Slices made{padding_.before, inner_, Shape::filled(y.dim(), 1)};
+    raw::overwrite(x, raw::slice(y, made));
+    for (int d = y.dim() - 1; d >= 0; --d) {
+      for (const bool front : {true, false})
+        if (size_of(d, front)) raw::overwrite(source(raw::slice(y, made), d, front), edge(y, made, d, front));
+      made.start[d] = 0, made.size[d] = y.size(d);
+    }
+  }
   std::int64_t size_of(int d, bool front) const { return (front ? padding_.before : padding_.after)[d]; }
   /// The edge of dimension d, beside what was made.
   Tensor edge(const Tensor& y, Slices made, int d, bool front) const {

@@ -18,12 +18,13 @@ namespace calls {
 
 /// All of them.  Backend's functions and the forwarding backends are generated from this list.
 using All =
-    CallList<Copy, ScaleBytes, Fill, Arange, Unary, UnarySlope, Binary, Ternary, Reduce, ArgReduce, Scan, Sort,
-             SearchSorted, Softmax, SoftmaxBackward, Attention, AttentionBackward, CrossEntropy, CrossEntropyBackward,
-             LayerNorm, LayerNormBackward, LstmStep, BatchNorm, BatchNormBackward, Matmul, LinearBackwardWeight,
-             QuantizedLinear, Lapack, Conv2d, Conv2dBackwardInput, Conv2dBackwardWeight, MaxPool2d, MaxPool2dBackward,
-             AvgPool2d, AvgPool2dBackward, GridSample, EmbeddingBag, CtcLoss, CtcLossBackward, Fft, Gather, ScatterAdd,
-             IndexSelect, IndexAdd, Uniform, Normal, Randint, Bernoulli, Exponential, Update, Unscale, UpdateScale>;
+    CallList<Copy, ScaleBytes, Fill, Arange, Unary, UnarySlope, Binary, Ternary, Reduce, ManhattanDistance, ArgReduce,
+             Scan, Sort, SearchSorted, Softmax, SoftmaxBackward, Attention, AttentionBackward, CrossEntropy,
+             CrossEntropyBackward, LayerNorm, LayerNormBackward, LstmStep, BatchNorm, BatchNormBackward, Matmul,
+             LinearBackwardWeight, QuantizedLinear, Lapack, Conv2d, Conv2dBackwardInput, Conv2dBackwardWeight,
+             MaxPool2d, MaxPool2dBackward, AvgPool2d, AvgPool2dBackward, GridSample, EmbeddingBag, CtcLoss,
+             CtcLossBackward, Fft, Gather, ScatterAdd, IndexSelect, IndexAdd, PadEdges, Uniform, Normal, Randint,
+             Bernoulli, Exponential, Update, Unscale, UpdateScale>;
 
 }  // namespace calls
 

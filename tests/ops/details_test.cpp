@@ -97,17 +97,19 @@ TEST_P(OpDetails, NormOfZerosHasTheGradientZero) {
 }
 
 TEST_P(OpDetails, DistancesOfManyRows) {
-  const Tensor a = random_input({2, 300, 5}, 1, device()).requires_grad_(),
-               b = random_input({1, 200, 5}, 2, device()).requires_grad_();
-  for (const double p : {0.0, 1.0, 3.0, kInfinity}) {
-    std::vector<Tensor> results;
-    for (const bool whole : {true, false}) {
-      const Tensor y = whole ? norm(sub(a.unsqueeze(-2), b.unsqueeze(-3)), p, -1) : cdist(a, b, p);
-      a.set_grad(Tensor()), b.set_grad(Tensor());
-      sum(mul(y, y)).backward();
-      for (const Tensor& t : {y.detach(), a.grad(), b.grad()}) results.push_back(t);
+  for (const std::int64_t batch : {1, 2}) {
+    const Tensor a = random_input({2, 300, 5}, 1, device()).requires_grad_(),
+                 b = random_input({batch, 200, 5}, 2, device()).requires_grad_();
+    for (const double p : {0.0, 1.0, 3.0, kInfinity}) {
+      std::vector<Tensor> results;
+      for (const bool whole : {true, false}) {
+        const Tensor y = whole ? norm(sub(a.unsqueeze(-2), b.unsqueeze(-3)), p, -1) : cdist(a, b, p);
+        a.set_grad(Tensor()), b.set_grad(Tensor());
+        sum(mul(y, y)).backward();
+        for (const Tensor& t : {y.detach(), a.grad(), b.grad()}) results.push_back(t);
+      }
+      for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(allclose(results[i], results[i + 3], 1e-10, 1e-10)) << p;
     }
-    for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(allclose(results[i], results[i + 3], 1e-10, 1e-10)) << p;
   }
 }
 

@@ -81,4 +81,14 @@ struct IndexAdd {
   ScatterOp op = ScatterOp::add;
 };
 
+/// out[i0, i1, ...] = x[sources[0][i0], sources[1][i1], ...]: x with other elements of it around it, which begins at
+/// `before` in out, where sources[d][before[d] + i] = i.  out is dense.
+struct PadEdges {
+  static constexpr const char* kName = "pad";
+  static constexpr const char* kHostOnly = "padding in one call";
+  const View &x, &out;
+  const Shape& before;
+  const std::int64_t* const* sources;
+};
+
 }  // namespace minnow::detail::calls

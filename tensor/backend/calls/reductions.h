@@ -14,6 +14,14 @@ struct Reduce {
   double p = 0;  ///< order of a norm
 };
 
+/// out[n, i, r] = Σ_m |a[n, i, m] - columns[n, m, r]|; or, if grad [n, i, r] is defined, their gradient out[n, i, m] =
+/// Σ_r grad[n, i, r] sign(a[n, i, m] - columns[n, m, r]).  float32 or float64, contiguous, not empty.
+struct ManhattanDistance {
+  static constexpr const char* kName = "cdist";
+  static constexpr const char* kHostOnly = "Manhattan distances in one call";
+  const View &a, &columns, &grad, &out;
+};
+
 /// The index (int64) of the largest (or smallest) element: of the first of equal ones, or of the first NaN.  values may
 /// be undefined.
 struct ArgReduce {

@@ -33,8 +33,10 @@ template <class T> void run(FewRowsPartOf<T> whole, std::int64_t a_row, std::int
   const std::int64_t rows = whole.rows, n = whole.n, depth = whole.k;
   if (a_col != 1 || (a_row != depth && rows > 1)) {
     auto* const copy = static_cast<T*>(scratch(static_cast<std::size_t>(rows * depth) * sizeof(T)));
-    for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t k = 0; k < depth; ++k) copy[r * depth + k] = whole.a[r * a_row + k * a_col];
+    parallel_blocks(depth, kDotPart, rows * depth * static_cast<std::int64_t>(sizeof(T)), [&](auto begin, auto end) {
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t k = begin; k < end; ++k) copy[r * depth + k] = whole.a[r * a_row + k * a_col];
+    });
     whole.a = copy;
   }
   if (rows == 1 && n == 1 && !plain && depth >= 2 * kDotPart && whole.bias == nullptr) return run_dot(whole);

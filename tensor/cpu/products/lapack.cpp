@@ -103,6 +103,7 @@ struct Needs {
   int work = 0, elements = 0, integers = 0;
 };
 
+constexpr int kColumns = 64;               // of the right side that a thread takes at a time
 constexpr int kSmall = 8, kSmallQr = 256;  // rows, and bytes of one, up to which plain loops are faster than calls
 
 /// The routines for one matrix: pointers to operands of the batch, and memory of the thread.
@@ -166,9 +167,16 @@ template <class T> struct Matrix {
   }
   /// X in place with t X = c, c: [n, k], where t is a triangle of a, or of its transpose.
   void solve_triangle(int n, int k, bool lower, bool transposed, bool unit) const {
-    if (n > kSmall)
-      return f.trsm('R', lower != transposed ? 'U' : 'L', transposed ? 'T' : 'N', unit ? 'U' : 'N', k, n, T(1), a, n, c,
-                    k);
+    if (n > kSmall) {
+      const char side = lower != transposed ? 'U' : 'L', form = transposed ? 'T' : 'N', diagonal = unit ? 'U' : 'N';
+      const std::int64_t cost = std::int64_t{n} * n * k * std::int64_t{sizeof(T)};
+      const bool divides = library().takes_threads && cost >= 16 * kParallelBytes;
+      const int parts = divides ? (k + kColumns - 1) / kColumns : 1;
+      return for_each_part(parts, 0, [&](std::int64_t part, void*) {
+        const auto i = static_cast<int>(part), first = k / parts * i + std::min(i, k % parts);
+        f.trsm('R', side, form, diagonal, k / parts + (i < k % parts ? 1 : 0), n, T(1), a, n, c + first, k);
+      });
+    }
     for (int step = 0; step < n; ++step) {
       const int i = lower ? step : n - 1 - step;
       T* const x = c + std::int64_t{i} * k;
@@ -358,7 +366,8 @@ template <class T> Outcome run(const calls::Lapack& args) {
   };
   const std::size_t bytes = elements * sizeof(T) + static_cast<std::size_t>(needs.integers) * sizeof(int);
   // The work of a matrix is that of its cube.
-  if (library().takes_threads && args.a.nbytes() * std::max<std::int64_t>(1, columns(args.a)) >= kParallelBytes) {
+  if (batch > 1 && library().takes_threads &&
+      args.a.nbytes() * std::max<std::int64_t>(1, columns(args.a)) >= kParallelBytes) {
     for_each_part(batch, bytes, one);
   } else {
     const Buffer memory(bytes);

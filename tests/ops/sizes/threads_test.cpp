@@ -175,6 +175,12 @@ TEST_F(ThreadCounts, Products) {
   expect_same("mv", [](const Tensors& t) { return Tensors{mv(t[0], t[1])}; }, {numbers({700, 900}), numbers({900})});
   expect_same("dot", [](const Tensors& t) { return Tensors{dot(t[0], t[1])}; },
               {numbers({300'000}), numbers({300'000})});
+  expect_same("solve_triangular",
+              [](const Tensors& t) {
+                const Tensor a = add(t[0], mul(eye(200), 200));
+                return Tensors{linalg::solve_triangular(a, t[1], true), linalg::solve(a, t[1])};
+              },
+              {numbers({200, 200}), numbers({200, 150})});
   expect_same("cdist",
               [](const Tensors& t) {
                 return Tensors{cdist(t[0], t[1]), cdist(t[0], t[1], 1)};
