@@ -3,7 +3,6 @@
 #include <minnow/minnow.h>
 
 #include "support/program.h"
-#include "support/saved_run.h"
 #include "support/text.h"
 
 using namespace minnow;
@@ -48,56 +47,59 @@ std::string write(const CharLstm& net, const std::string& prompt, std::int64_t l
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string path, prompt = "Shall I ";
-  std::int64_t steps = 300, batch = 8, length = 40, hidden = 128, letters = 200;
+  std::string path, prompt = "Shall I ", folder;
+  std::int64_t epochs = 60, batch = 8, length = 40, hidden = 128, letters = 200;
   double lr = 5e-3, temperature = 0.5;
   Program program("Trains an LSTM on a text, letter by letter, and lets it write.");
   program.option("--text", path, "a text file (default: three sonnets)");
-  program.option("--steps", steps, "training steps");
+  program.option("--epochs", epochs, "passes over the text", 1);
   program.option("--hidden", hidden, "size of the LSTM", 1);
   program.option("--lr", lr, "Adam's learning rate");
   program.prompt("--prompt", prompt, "what the written text begins with");
   program.option("--letters", letters, "that are written");
   program.option("--temperature", temperature, "below 1: more probable letters; 0: the most probable");
-  SavedRun saved(program);
+  program.option("--run", folder, "folder of the run, in which it is saved and goes on where it was; empty: none");
   return program.run(argc, argv, [&](Device device) {
     CharLstm net(hidden);
     net.to(device);
     optim::Adam adam(net.parameters(), {.lr = lr});
     // Each row of the batch reads its own part of the text, in steps of `length` letters.
-    const Text text(path);
-    const std::int64_t width = text.tokens().numel() / batch;
+    const Tensor text = Text(path).tokens();
+    const std::int64_t width = text.numel() / batch;
     if (width <= length) throw ValueError("--text: the text is too short\ngive one of 350 letters or more");
-    const Tensor rows = text.tokens().narrow(0, 0, batch * width).view({batch, width}).to(device);
+    TextPieces pieces{text, length + 1, {}};
+    for (std::int64_t at = 0; at + length < width; at += length)
+      for (std::int64_t row = 0; row < batch; ++row) pieces.starts.push_back(row * width + at);
+    data::DataLoader loader(pieces, {.batch_size = batch, .device = device});
     const Tensor none = zeros({1, batch, hidden}, device);
-    States states{none.clone(), none.clone()};
-    double right = 0;
-    std::int64_t step = 0, at = 0;
-    saved.add("model", net).add("adam", adam).add("step", step).add("at", at).add("right", right);
-    saved.add("h", states.first).add("c", states.second).begin();
-    while (step < steps) {
-      ++step;
-      if (at + length >= width) {
-        at = 0;
-        states = {none, none};
+    States states{none, none};
+    metrics::Mean mean_loss;
+    metrics::Accuracy right;
+    training::Run run(folder, {.epochs = epochs, .watch = "train/accuracy", .best = training::Best::max});
+    run.add("model", net).add("adam", adam).add("train", loader);
+    run.add("h", states.first).add("c", states.second).add("loss", mean_loss).add("accuracy", right);
+    for (auto epoch : run.epochs()) {
+      if (loader.position().batch == 0) states = {none, none}, mean_loss.reset(), right.reset();
+      for (auto& rows : epoch.batches(loader)) {
+        const Tensor target = rows(all, slice(1));
+        const auto [logits, now] = net(rows(all, slice(0, -1)), states);
+        states = {now.first.detach(), now.second.detach()};
+        const Tensor scores = logits.flatten(0, 1), loss = nn::cross_entropy(scores, target.flatten());
+        adam.zero_grad();
+        loss.backward();
+        optim::clip_grad_norm_(net.parameters(), 1);
+        adam.step();
+        mean_loss.update(loss);
+        right.update(scores, target.flatten());
       }
-      const Tensor target = rows(all, slice(at + 1, at + length + 1));
-      const auto [logits, now] = net(rows(all, slice(at, at + length)), states);
-      states = {now.first.detach(), now.second.detach()};
-      const Tensor loss = nn::cross_entropy(logits.flatten(0, 1), target.flatten());
-      adam.zero_grad();
-      loss.backward();
-      optim::clip_grad_norm_(net.parameters(), 1);
-      adam.step();
-      at += length;
-      saved.step();
-      if (step % 50 != 0) continue;
-      right = 100 * mean((argmax(logits, -1) == target).to(float32)).item();
-      std::printf("step %lld: loss %.3f, %.0f %% of the next letters\n", static_cast<long long>(step), loss.item(),
-                  right);
+      epoch.log("train/loss", mean_loss.value());
+      epoch.log("train/accuracy", right.value());
+      if ((epoch.number() + 1) % 10 != 0) continue;
+      std::printf("epoch %lld: loss %.3f, %.0f %% of the next letters\n", static_cast<long long>(epoch.number() + 1),
+                  mean_loss.value(), 100 * right.value());
     }
-    saved.save();
+    if (interrupted()) throw EndOfProgram{128 + interrupted()};
     std::printf("\n%s\n", write(net, prompt, letters, temperature, device).c_str());
-    return right;
+    return 100 * run.best_value();
   });
 }

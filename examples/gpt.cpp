@@ -12,7 +12,6 @@
 
 #include "models/gpt2.h"
 #include "support/program.h"
-#include "support/saved_run.h"
 #include "support/text.h"
 
 using namespace minnow;
@@ -28,51 +27,60 @@ std::optional<text::BpeTokenizer> tokenizer_of(const std::string& vocabulary, st
 
 /// Returns the part of the next letters that the network knows, in percent.
 double train(models::GPT2LMHeadModel& net, const Tensor& text, std::int64_t steps, std::int64_t length, double lr,
-             bool amp, SavedRun& saved) {
+             bool amp, const std::string& folder, Device device) {
+  constexpr std::int64_t kBatch = 16, kEpoch = 50;  // steps
+  TextPieces pieces{text, length + 1, {}};
+  for (std::int64_t at = 0; at + length < text.numel(); ++at) pieces.starts.push_back(at);
+  if (pieces.size() == 0) throw ValueError("--text: the text is too short\ngive one of 65 letters or more");
+  const std::vector<double> equal(pieces.starts.size(), 1.0);
+  data::DataLoader loader(pieces, data::WeightedRandomSampler(equal, kBatch * kEpoch),
+                          {.batch_size = kBatch, .device = device});
   optim::AdamW adamw(net.named_parameters(), [&](const std::string&, const Tensor& p) {
     return optim::AdamWOptions{.lr = lr, .weight_decay = p.dim() < 2 ? 0 : 0.1};  // none for biases and norms
   });
   optim::OneCycleLR schedule(adamw, {.max_lr = lr, .total_steps = steps, .pct_start = 0.1});
-  double right = 0;
-  std::int64_t step = 0;
-  saved.add("model", net).add("adamw", adamw).add("schedule", schedule).add("step", step).add("right", right).begin();
-  while (step < steps) {
-    ++step;
-    const Tensor begin = randint(0, text.numel() - length, {16, 1}, {.device = text.device()});
-    const Tensor rows = text(begin + arange(length + 1, {.device = text.device()}));
-    const Tensor target = rows(all, slice(1));
-    Tensor logits, loss;
-    {
-      const Autocast guard(bfloat16, {.enabled = amp});
-      logits = net(rows(all, slice(0, -1)));
-      loss = nn::cross_entropy(logits.flatten(0, 1), target.flatten());
+  metrics::Accuracy right;  // of an epoch
+  training::Run run(folder, {.epochs = steps / kEpoch, .watch = "train/accuracy", .best = training::Best::max});
+  run.add("model", net).add("adamw", adamw).add("schedule", schedule).add("train", loader).add("right", right);
+  for (auto epoch : run.epochs()) {
+    if (loader.position().batch == 0) right.reset();
+    auto bar = progress(epoch.batches(loader));
+    for (auto& rows : bar) {
+      const Tensor target = rows(all, slice(1)).flatten();
+      Tensor scores, loss;
+      {
+        const Autocast guard(bfloat16, {.enabled = amp});
+        scores = net(rows(all, slice(0, -1))).flatten(0, 1);
+        loss = nn::cross_entropy(scores, target);
+      }
+      adamw.zero_grad();
+      loss.backward();
+      optim::clip_grad_norm_(net.parameters(), 1);
+      adamw.step();
+      schedule.step();
+      right.update(scores, target);
+      epoch.log("train/loss", loss);
+      bar.show("loss", loss);
     }
-    adamw.zero_grad();
-    loss.backward();
-    optim::clip_grad_norm_(net.parameters(), 1);
-    adamw.step();
-    schedule.step();
-    saved.step();
-    if (step % 50 != 0) continue;
-    right = 100 * mean((argmax(logits, -1) == target).to(float32)).item();
-    std::printf("step %lld: loss %.3f, %.0f %% of the next letters\n", static_cast<long long>(step), loss.item(),
-                right);
+    epoch.log("train/accuracy", right.value());
+    if (!interrupted())
+      std::printf("step %lld: %.0f %% of the next letters\n", static_cast<long long>(run.step()), 100 * right.value());
   }
-  saved.save();
-  return right;
+  if (interrupted()) throw EndOfProgram{128 + interrupted()};
+  return 100 * run.best_value();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string path, prompt = "Shall I ", weights, vocabulary, merges, numbers = "0";
+  std::string path, prompt = "Shall I ", weights, vocabulary, merges, numbers = "0", folder;
   std::int64_t steps = 300, count = 200, heads = 0;
   double lr = 3e-3, temperature = 0.5;
   models::GPT2Options options{
       .vocab_size = Text::kTokens, .n_positions = 64, .n_embd = 64, .n_layer = 2, .n_head = 4, .dropout = 0};
   Program program("Trains a small GPT-2 on a text and lets it write, or continues with Hugging Face's weights.");
   program.option("--text", path, "a text file (default: three sonnets)");
-  program.option("--steps", steps, "training steps", 1);
+  program.option("--steps", steps, "training steps, in epochs of 50", 50);
   program.option("--layers", options.n_layer, "of the network", 1);
   program.option("--width", options.n_embd, "of the network; a multiple of 4", 4);
   program.option("--lr", lr, "AdamW's highest learning rate");
@@ -86,7 +94,7 @@ int main(int argc, char** argv) {
   program.option("--heads", heads, "with --weights: heads (0: one for each 64 of the width)");
   bool amp = false;
   program.flag("--amp", amp, "mixed precision: bfloat16 under an Autocast guard");
-  SavedRun saved(program);
+  program.option("--run", folder, "folder of the run, in which it is saved and goes on where it was; empty: none");
   return program.run(argc, argv, [&](Device device) {
     if (!weights.empty()) {
       models::GPT2LMHeadModel net = models::load_gpt2(weights, heads);
@@ -106,7 +114,7 @@ int main(int argc, char** argv) {
     }
     models::GPT2LMHeadModel net(options);
     net.to(device);
-    const double right = train(net, Text(path).tokens().to(device), steps, options.n_positions, lr, amp, saved);
+    const double right = train(net, Text(path).tokens(), steps, options.n_positions, lr, amp, folder, device);
     net.eval();
     const Tensor begin = Text::encode(prompt).to(device).unsqueeze(0);
     std::printf("\n%s\n", Text::decode(net.generate(begin, count, temperature)).c_str());

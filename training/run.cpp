@@ -40,16 +40,18 @@ std::int64_t comparison_of(const RunOptions& o) {
 
 Run::Run(const std::string& folder, const RunOptions& options, SourceLocation where)
     : options_(((void)stopping_of(options, where), options)),
-      folder_(std::filesystem::absolute(folder).string()),
-      checkpoint_(folder, {.keep = options.keep, .higher_is_better = options.best == Best::max}, where),
-      history_(folder_ + "/history.csv", where),
+      folder_(folder.empty() ? "" : std::filesystem::absolute(folder).string()),
       stopping_(stopping_of(options, where)),
       comparison_(comparison_of(options)) {
-  checkpoint_.add("run_epoch", epoch_, where).add("run_step", step_, where).add("run_passes", passes_, where);
-  checkpoint_.add("run_entries", entries_, where).add("run_comparison", comparison_, where);
-  checkpoint_.add("run_is_watched", is_watched_, where).add("run_watched", watched_, where);
-  checkpoint_.add("run_is_within", is_within_, where);
-  checkpoint_.add("run_stopping", stopping_, where);
+  if (folder.empty()) return;
+  Checkpoint& c = checkpoint_.emplace(
+      folder, CheckpointOptions{.keep = options.keep, .higher_is_better = options.best == Best::max}, where);
+  history_ = History(folder_ + "/history.csv", where);
+  c.add("run_epoch", epoch_, where).add("run_step", step_, where).add("run_passes", passes_, where);
+  c.add("run_entries", entries_, where).add("run_comparison", comparison_, where);
+  c.add("run_is_watched", is_watched_, where).add("run_watched", watched_, where);
+  c.add("run_is_within", is_within_, where);
+  c.add("run_stopping", stopping_, where);
 }
 Run::~Run() {
   try {
@@ -78,7 +80,7 @@ void Run::begin(SourceLocation where) {
 void Run::resume(SourceLocation where) {
   if (!guard_) guard_.emplace();
   if (began_) return;
-  const auto found = checkpoint_.resume(where);
+  const auto found = checkpoint_ ? checkpoint_->resume(where) : std::nullopt;
   if (found && comparison_ != comparison_of(options_))
     throw ValueError(
         "Run: '" + folder_ + "' was compared by another .watch or .best\ngive the same ones, or another folder", where);
@@ -98,8 +100,9 @@ bool Run::is_over() {
 
 void Run::save(std::optional<double> metric, bool background, SourceLocation where) {
   write_pending(where);
+  if (!checkpoint_) return;
   entries_ = std::ssize(history_.entries());
-  const std::string path = checkpoint_.save({.metric = metric, .background = background}, where);
+  const std::string path = checkpoint_->save({.metric = metric, .background = background}, where);
   if (background) newest_ = path;
 }
 
@@ -140,7 +143,7 @@ void Run::end_epoch(SourceLocation where) {
   in_epoch_ = false;
   pass_ = passes_ = is_watched_ = 0;
   save(watched && !std::isnan(value) ? std::optional(value) : std::nullopt, true, where);
-  if (is_over()) checkpoint_.wait(where);
+  if (is_over() && checkpoint_) checkpoint_->wait(where);
   if (watches && !watched)
     throw ValueError(
         fmt::format("Run: epoch {} has not logged '{}', by which epochs are compared\ncall epoch.log(\"{}\", "
@@ -193,10 +196,13 @@ void Run::report(const std::string& path, ReportOptions options, SourceLocation 
 }
 
 StateDict Run::best(const std::string& name, SourceLocation where) {
-  checkpoint_.wait(where);
-  std::string path = checkpoint_.best_path();
+  if (!checkpoint_)
+    throw ValueError("Run: it has no folder, from which the best epoch could be read\ngive one to the constructor",
+                     where);
+  checkpoint_->wait(where);
+  std::string path = checkpoint_->best_path();
   if (path.empty()) path = newest_;
-  if (path.empty() || !std::filesystem::exists(path)) path = checkpoint_.found_path(where);
+  if (path.empty() || !std::filesystem::exists(path)) path = checkpoint_->found_path(where);
   if (path.empty()) throw ValueError("Run: no epoch was saved yet\nan epoch is saved at its end", where);
   const std::string prefix = name + '.';
   StateDict part;

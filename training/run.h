@@ -48,7 +48,8 @@ struct RunOptions {
 /// interruption.  After Ctrl-C (or SIGTERM ...) the loop over batches() saves when its batch is done, and the epochs
 /// end: what the program does after that is not part of the run, and nothing is logged.  In other places the epoch goes
 /// on to its end first.  What an epoch gathers in variables (a mean of losses) must be a part of the run to be whole
-/// after an interruption within it.  One Run at a time uses a folder.  Not thread-safe.
+/// after an interruption within it.  One Run at a time uses a folder; with "" instead of one nothing is saved.  Not
+/// thread-safe.
 class Run {
  public:
   class Epoch;
@@ -64,7 +65,7 @@ class Run {
 
   /// What the run is made of, as Checkpoint::add: modules, optimizers, schedules, loaders, numbers, tensors.
   template <class T> Run& add(std::string name, T& part, SourceLocation where = SourceLocation::current()) {
-    checkpoint_.add(std::move(name), part, where);
+    if (checkpoint_) checkpoint_->add(std::move(name), part, where);
     parts_.push_back(&part);
     return *this;
   }
@@ -85,7 +86,7 @@ class Run {
   /// How many batches Epoch::batches() has given, in all.
   std::int64_t step() const { return step_; }
   /// The tensors of a part of that name in the best epoch, or in the last one without `watch`; before epochs() in that
-  /// which the folder has.  ValueError if no epoch was saved, or the part has no tensors.
+  /// which the folder has.  ValueError without a folder, if no epoch was saved, or the part has no tensors.
   StateDict best(const std::string& name, SourceLocation where = SourceLocation::current());
   /// The best value of `watch`; NaN before the first epoch.
   double best_value() const { return stopping_.best(); }
@@ -113,9 +114,9 @@ class Run {
   bool stops_after_step(SourceLocation where);
 
   RunOptions options_;
-  const std::string folder_;
+  const std::string folder_;               ///< empty: nothing is saved
   std::optional<InterruptGuard> guard_{};  ///< of the loop over epochs
-  Checkpoint checkpoint_;
+  std::optional<Checkpoint> checkpoint_{};
   std::vector<const void*> parts_{};
   std::string newest_{};  ///< the checkpoint of the last epoch
   History history_;

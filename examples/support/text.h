@@ -86,6 +86,16 @@ To love that well which thou must leave ere long.
   minnow::Tensor tokens_;
 };
 
+/// Pieces of a text, which begin at these places: a data set.
+struct TextPieces {
+  minnow::Tensor tokens;
+  std::int64_t length;
+  std::vector<std::int64_t> starts;
+
+  std::int64_t size() const { return std::ssize(starts); }
+  minnow::Tensor get(std::int64_t i) const { return tokens.narrow(0, starts[static_cast<std::size_t>(i)], length); }
+};
+
 /// A token from the logits [1, tokens] of each: [1, 1].
 inline minnow::Tensor sample(const minnow::Tensor& logits, double temperature) {
   if (temperature == 0) return argmax(logits, 1, true);

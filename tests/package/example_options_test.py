@@ -28,7 +28,7 @@ class Options(unittest.TestCase):
         self.refuse("serve", ["--threads", "10000"], "'10000' is not a whole number from 1 to 256")
         self.refuse("serve", ["--requests", "0"], "--requests")
         self.refuse("reinforce", ["--games", "0"], "--games")
-        self.refuse("gpt", ["--steps", "0"], "--steps")
+        self.refuse("gpt", ["--steps", "49"], "--steps")
         self.refuse("gpt", ["--temperature", "nan"], "--temperature: 'nan' is not a number from 0")
         self.refuse("char_lstm", ["--lr", "inf"], "--lr")
         self.refuse("char_lstm", ["--hidden", "0"], "--hidden")
@@ -60,7 +60,7 @@ class Options(unittest.TestCase):
                 self.refuse("regression", ["--data", path], text)
 
     def test_what_is_welcome(self):
-        done = subprocess.run([FOLDER / "char_lstm", "--steps", "1", "--temperature", "0", "--letters", "5"],
+        done = subprocess.run([FOLDER / "char_lstm", "--epochs", "1", "--temperature", "0", "--letters", "5"],
                               capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
