@@ -168,6 +168,19 @@ std::int64_t padded_size(const In& x, int dim, std::int64_t before, std::int64_t
   return size;
 }
 
+/// y on the host in one pass: x from `before` on, and around it the elements at source(d, i) along dimension d, for i
+/// from -before[d] on, or `value` where that is -1.
+template <class F>
+void pad_on_host(const Tensor& x, const Tensor& y, const Shape& before, const View& value, const F& source) {
+  std::vector<std::int64_t> positions[kMaxRank];
+  const std::int64_t* sources[kMaxRank] = {};
+  for (int d = 0; d < y.dim(); ++d) {
+    for (std::int64_t i = -before[d]; i < y.size(d) - before[d]; ++i) positions[d].push_back(source(d, i));
+    sources[d] = positions[d].data();
+  }
+  dispatch({{"self", x}}).run(calls::PadEdges{x, y, before, sources, value});
+}
+
 Tensor constant_pad(const In& x, const Padding& padding, Scalar value) {
   Shape shape = x->shape(), kept = shape, from = shape, to = shape;
   for (int d = 0; d < shape.rank(); ++d) {
@@ -178,9 +191,17 @@ Tensor constant_pad(const In& x, const Padding& padding, Scalar value) {
     kept[d] = std::max<std::int64_t>(kept[d] - from[d] - std::max<std::int64_t>(-after, 0), 0);
   }
   Tensor y = raw::new_result(shape, x->strides(), x->dtype(), x->device());
-  if (shape.numel() != kept.numel()) raw::fill_(y, value);
   const Shape step = Shape::filled(shape.rank(), 1);
-  if (kept.numel()) raw::copy_to(raw::slice(x, {from, kept, step}), raw::slice(y, {to, kept, step}));
+  const bool fills = shape.numel() != kept.numel();
+  constexpr std::int64_t kCached = 1 << 20;  // bytes that a second pass finds in the cache
+  if (fills && y.device().is_cpu() && kept.numel() && y.nbytes() > kCached) {
+    const Tensor element = raw::scalar_tensor(value, y.dtype());
+    pad_on_host(raw::slice(x, {from, kept, step}), y, to, element,
+                [&](int d, std::int64_t i) { return i < 0 || i >= kept[d] ? -1 : i; });
+  } else {
+    if (fills) raw::fill_(y, value);
+    if (kept.numel()) raw::copy_to(raw::slice(x, {from, kept, step}), raw::slice(y, {to, kept, step}));
+  }
   return record("pad", std::move(y), {x},
                 [back = padding.negative()](const Tensor& g) { return constant_pad(g, back, 0); });
 }
@@ -215,7 +236,9 @@ class EdgePadding {
     Shape shape = inner_;
     for (int d = 0; d < shape.rank(); ++d) shape[d] += padding_.before[d] + padding_.after[d];
     Tensor y = raw::new_result(shape, x.strides(), x.dtype(), x.device());
-    if (y.device().is_cpu() && y.dim() && y.numel()) fill_on_host(x, y);
+    if (y.device().is_cpu() && y.dim() && y.numel())
+      pad_on_host(x, y, padding_.before, calls::kUndefined,
+                  [this](int d, std::int64_t i) { return position(i, inner_[d]); });
     else fill_by_copies(x, y);
     return record("pad", std::move(y), {x}, [p = *this](const Tensor& g) { return p.gradient(g); });
   }
@@ -239,16 +262,6 @@ class EdgePadding {
   }
 
  private:
-  void fill_on_host(const Tensor& x, const Tensor& y) const {
-    std::vector<std::int64_t> positions[kMaxRank];
-    const std::int64_t* sources[kMaxRank] = {};
-    for (int d = 0; d < inner_.rank(); ++d) {
-      for (std::int64_t i = -padding_.before[d]; i < inner_[d] + padding_.after[d]; ++i)
-        positions[d].push_back(position(i, inner_[d]));
-      sources[d] = positions[d].data();
-    }
-    dispatch({{"self", x}}).run(calls::PadEdges{x, y, padding_.before, sources});
-  }
   std::int64_t position(std::int64_t i, std::int64_t size) const {
     if (mode_ == PadMode::replicate) return std::clamp<std::int64_t>(i, 0, size - 1);
     if (mode_ == PadMode::circular) return (i + size) % size;

@@ -82,13 +82,15 @@ struct IndexAdd {
 };
 
 /// out[i0, i1, ...] = x[sources[0][i0], sources[1][i1], ...]: x with other elements of it around it, which begins at
-/// `before` in out, where sources[d][before[d] + i] = i.  out is dense.
+/// `before` in out, where sources[d][before[d] + i] = i; or with `value`, one element, where a source is -1.  out is
+/// dense.
 struct PadEdges {
   static constexpr const char* kName = "pad";
   static constexpr const char* kHostOnly = "padding in one call";
   const View &x, &out;
   const Shape& before;
   const std::int64_t* const* sources;
+  const View& value = kUndefined;
 };
 
 }  // namespace minnow::detail::calls
