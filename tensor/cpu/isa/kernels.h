@@ -102,7 +102,7 @@ template <class T> struct GemmLoopsOf {
   void (*tile)(const GemmTileOf<T>& tile, int height, int width);
 };
 using GemmLoops = GemmLoopsOf<float>;
-inline constexpr std::int64_t kGemmDepth = 128;  ///< of a panel at most
+inline constexpr std::int64_t kGemmDepth = 384;  ///< of a panel at most
 
 /// to[r * to_stride + c] = from[c * from_stride + r], for elements of 4 bytes.
 using TransposeLoop = void (*)(const void* from, std::int64_t from_stride, void* to, std::int64_t to_stride,

@@ -12,11 +12,6 @@ bool has_isa(dnnl::cpu_isa wanted) {
 
 }  // namespace
 
-bool is_faster_for_large() {
-  static const bool there = has_isa(dnnl::cpu_isa::avx512_core);
-  return there;
-}
-
 bool has_tiles() {
   static const bool there = has_isa(dnnl::cpu_isa::avx512_core_amx);
   return there;

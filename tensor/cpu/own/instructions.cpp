@@ -7,6 +7,5 @@ namespace minnow::cpu::library {
 bool has_half(DType) { return false; }
 bool has_tiles() { return false; }
 bool adds_bytes_exactly() { return true; }
-bool is_faster_for_large() { return false; }
 
 }  // namespace minnow::cpu::library

@@ -84,7 +84,6 @@ template <class T> ProductOf<T> product_of(const MatmulOperands& o, std::int64_t
 /// Computes a product by our kernel; returns false if the library is faster or the kernel does not support the
 /// parameters.
 template <class T> bool run_own(const MatmulParams& params, const MatmulOperands& o) {
-  constexpr std::int64_t kMaxWork = 1 << 30;  // multiplications; above, the library may be faster
   const bool add = params.beta == 1 && o.bias == nullptr;
   if (o.out.transposed() || params.alpha != 1 || (params.beta != 0 && !add)) return false;
   const ProductOf<T> first = product_of<T>(o, 0, add);
@@ -101,7 +100,7 @@ template <class T> bool run_own(const MatmulParams& params, const MatmulOperands
     }
   }
   if constexpr (std::is_same_v<T, float>)
-    if (!is_worth_packing(first) || (work > kMaxWork && library::is_faster_for_large())) return false;
+    if (!is_worth_packing(first)) return false;
   if (batch < num_threads()) {
     for (std::int64_t i = 0; i < batch; ++i) multiply(product_of<T>(o, i, add));
     return true;

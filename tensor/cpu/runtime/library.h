@@ -23,8 +23,6 @@ bool has_tiles();
 /// Whether products of uint8 and int8 are added as 32 bits.  oneDNN adds pairs of them as 16 bits, and cuts them off,
 /// on processors without instructions for it; bytes up to 127 are exact there too.
 bool adds_bytes_exactly();
-/// Whether float32 products of more than 2^30 multiplications are faster here than by gemm.h.
-bool is_faster_for_large();
 
 /// out = alpha a b + bias + beta out, with dense rows of `out`; false if it has no kernel for these operands.
 bool multiply(const MatmulParams& params, const MatmulOperands& o, MatmulDTypes dtypes);
