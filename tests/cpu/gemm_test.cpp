@@ -99,11 +99,11 @@ TEST_P(Gemm, AMatrixTimesAVectorWithTheSameBitsForAnyNumberOfThreads) {
 TEST_P(Gemm, MatchesTheSumsAtEveryEdgeOfATile) {
   for (const std::int64_t m : {1, 5, 6, 7, 13, 130})
     for (const std::int64_t n : {1, 10, 16, 17, 63, 64, 65, 530})
-      for (const std::int64_t k : {1, 15, 17, 128, 129, 300})
+      for (const std::int64_t k : {1, 15, 17, 129, 384, 385, 800})
         for (int form = 0; form < 12; ++form) {
           const Operands x({m, n, k, (form & 1) != 0, (form & 2) != 0, (form & 4) != 0, form >= 8});
           const std::vector<float> c = x.multiply(1);
-          const double bound = 6 * 0x1p-23 * (1 + std::sqrt(static_cast<double>(k)));
+          const double bound = 12 * 0x1p-23 * (1 + std::sqrt(static_cast<double>(k)));
           double worst = 0;
           bool behind = true;
           for (std::int64_t i = 0; i < m; ++i) {
