@@ -117,7 +117,8 @@ TEST_P(OpDetails, DistancesOfManyRows) {
 TEST_P(OpDetails, ConstantPaddingOfLargeTensors) {
   const std::vector<std::int64_t> padding{3, -2, 0, 4, 1, 2};
   const Tensor whole = random_input({70, 60, 90}, 1, device());
-  for (const Tensor& x : {whole, whole.transpose(0, 2), whole(all, all, slice({}, {}, 2)), whole.to(float32)}) {
+  for (const Tensor& x :
+       std::vector<Tensor>{whole, whole.transpose(0, 2), whole(all, all, slice({}, {}, 2)), whole.to(float32)}) {
     const Tensor y = pad(x, padding, PadMode::constant, 7);
     Tensor expected = full({x.size(0) + 3, x.size(1) + 4, x.size(2) + 1}, 7, {x.dtype(), x.device()});
     expected(slice(1, x.size(0) + 1), slice(0, x.size(1)), slice(3)).copy_(x(all, all, slice(0, -2)));
