@@ -155,6 +155,37 @@ TEST(TrainingRun, GoesOnExactlyAfterAKill) {
   }
 }
 
+TEST(TrainingRun, NeedsNoFolder) {
+  const TemporaryFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder / "");
+  Tensor weight = zeros({2});
+  StateDict state{{"weight", weight}};
+  training::Run run("", {.epochs = 9, .watch = "loss", .patience = 2});
+  run.add("model", state);
+  std::int64_t epochs = 0;
+  for (auto epoch : run.epochs()) {
+    epoch.log("loss", epoch.number() == 1 ? 0 : 1);
+    ++epochs;
+  }
+  EXPECT_EQ(epochs, 4);
+  EXPECT_EQ(run.best_value(), 0);
+  EXPECT_EQ(run.history().of("loss").size(), 4);
+  EXPECT_THROW((void)run.best("model"), ValueError);
+  EXPECT_EQ(folder.files(), 0);
+  std::filesystem::current_path(before);
+
+  training::Run other("", {.epochs = 9});
+  data::DataLoader loader(Sums(), {.batch_size = 4});
+  other.add("train", loader);
+  for (auto epoch : other.epochs())
+    for (auto& batch : epoch.batches(loader)) {
+      (void)batch;
+      if (other.step() == 8) std::raise(SIGINT);
+    }
+  EXPECT_EQ(other.step(), 8);
+}
+
 TEST(TrainingRun, EndsByPatienceAndGivesTheBestWeights) {
   const TemporaryFolder folder;
   const std::vector<double> values{5, 3, 4, 3, 2};
