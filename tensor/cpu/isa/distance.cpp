@@ -1,7 +1,6 @@
 #include <algorithm>
-#include <cstring>
 #include <minnow/tensor/cpu/cpu_backend.h>
-#include <minnow/tensor/cpu/isa/variant.h>
+#include <minnow/tensor/cpu/isa/row_vectors.h>
 #include <minnow/tensor/cpu/runtime/isa.h>
 #include <minnow/tensor/cpu/runtime/parallel.h>
 
@@ -38,21 +37,21 @@ void distances(const void* a, const void* columns, const void*, std::int64_t siz
 
 template <class T>
 void gradient(const void* a, const void* columns, const void* grad, std::int64_t size, std::int64_t count, void* out) {
-  constexpr int kLanes = 2 * kVectorBytes / sizeof(T);  // sums side by side
+  using Row = decltype(splat(T()));
   const T *x = static_cast<const T*>(a), *row = static_cast<const T*>(columns), *g = static_cast<const T*>(grad);
-  const auto term = [](T d, T of) { return d > 0 ? of : d < 0 ? -of : T(0); };
-  for (std::int64_t m = 0; m < size; ++m, row += count) {
-    const T one = x[m];
-    T sums[kLanes] = {}, sum = 0;
-    std::int64_t r = 0;
-    for (; r + kLanes <= count; r += kLanes) {
-#pragma GCC ivdep
-      for (int i = 0; i < kLanes; ++i) sums[i] += term(one - row[r + i], g[r + i]);
-    }
-    for (; r < count; ++r) sum += term(one - row[r], g[r]);
-    for (const T each : sums) sum += each;
-    static_cast<T*>(out)[m] = sum;
-  }
+  const auto sums_of = [&](std::int64_t m) {
+    Row sums = {};
+    const Row zero = {}, one = splat(x[m]);
+    for_some<T>(count, [&](std::int64_t r, int some) {
+      const Row d = one - load_some(row + m * count + r, some), of = load_some(g + r, some);  // of: 0 behind the end
+      using Mask = decltype(d > zero);
+      sums += reinterpret_cast<Row>((d > zero) & reinterpret_cast<Mask>(of));
+      sums -= reinterpret_cast<Row>((d < zero) & reinterpret_cast<Mask>(of));
+    });
+    return sums;
+  };
+  fold_rows<Row>(
+      size, sums_of, [](auto p, auto q) { return p + q; }, static_cast<T*>(out));
 }
 
 }  // namespace

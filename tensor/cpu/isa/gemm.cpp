@@ -62,8 +62,10 @@ template <class T> struct Gemm {
   [[gnu::noinline]] static void add_to_part(const Tile& t, const T* sums, int rows, int cols, int width) {
     for (int r = 0; r < rows; ++r) {
       T* c = t.c + r * t.c_row;
-      for (int j = 0; j < width; ++j)
-        c[j] = (t.more ? c[j] : t.start != nullptr ? t.start[j] : T(0)) + sums[r * cols + j];
+      if (!t.more && t.start == nullptr) std::memcpy(c, sums + r * cols, static_cast<std::size_t>(width) * sizeof(T));
+      else
+        for (int j = 0; j < width; ++j)
+          c[j] = (t.more ? c[j] : t.start != nullptr ? t.start[j] : T(0)) + sums[r * cols + j];
     }
   }
 

@@ -70,7 +70,6 @@ template <class... Args> class Fortran {
 template <class T> struct Functions {
   Fortran<char, int, T*, int, int*> potrf;
   Fortran<int, int, T*, int, int*, int*> getrf;
-  Fortran<int, T*, int, const int*, T*, int, int*> getri;
   Fortran<char, char, char, char, int, int, T, const T*, int, T*, int> trsm;
   Fortran<int, int, T*, int, T*, T*, int, int*> geqrf;
   Fortran<int, int, int, T*, int, const T*, T*, int, int*> orgqr;
@@ -83,7 +82,6 @@ template <class T> struct Functions {
       Functions f;
       f.potrf.load(prefix + "potrf_");
       f.getrf.load(prefix + "getrf_");
-      f.getri.load(prefix + "getri_");
       f.trsm.load(prefix + "trsm_");
       f.geqrf.load(prefix + "geqrf_");
       f.orgqr.load(prefix + "orgqr_");
@@ -203,25 +201,22 @@ template <class T> struct Matrix {
     lu_solve(rows(args.a), columns(args.c), args.flag);
     return 0;
   }
+  /// By a solution for the unit matrix, as in PyTorch.
   int inverse() const {
     const int n = rows(args.a);
-    int info = 0;
-    if (n > kSmall || needs.work < 0) {
-      f.getri(n, a, n, pivots, work, needs.work, &info);
-    } else {
-      T out[kSmall * kSmall];
-      std::fill_n(out, n * n, T(0));
-      for (int i = 0; i < n; ++i) {
-        out[i * (n + 1)] = 1;
-        if (a[i * (n + 1)] == 0) info = i + 1;
-      }
-      Matrix beside = *this;
-      beside.c = out;
-      beside.lu_solve(n, n, false);
-      std::copy_n(out, n * n, a);
+    T* const out = work;
+    std::fill_n(out, std::int64_t{n} * n, T(0));
+    bool singular = false;
+    for (std::int64_t i = 0; i < n; ++i) {
+      out[i * (n + 1)] = 1;
+      singular = singular || a[i * (n + 1)] == 0;
     }
-    if (info > 0) std::fill_n(a, std::int64_t{n} * n, std::numeric_limits<T>::infinity());
-    return std::min(info, 0);
+    Matrix beside = *this;
+    beside.c = out;
+    if (!singular) beside.lu_solve(n, n, false);
+    else std::fill_n(out, std::int64_t{n} * n, std::numeric_limits<T>::infinity());
+    std::copy_n(out, std::int64_t{n} * n, a);
+    return 0;
   }
   int triangular() const {
     const int n = rows(args.a), k = columns(args.c);
@@ -330,7 +325,7 @@ template <class T> Needs needs_of(const calls::Lapack& args, const Functions<T>&
     return static_cast<int>(std::min<double>(static_cast<double>(more) + 1, std::numeric_limits<int>::max()));
   };
   switch (args.routine) {
-    case LapackRoutine::lu_solve: return {args.c.defined() ? 0 : query(&Matrix<T>::inverse), 0, 0};
+    case LapackRoutine::lu_solve: return {args.c.defined() ? 0 : m * m, 0, 0};
     case LapackRoutine::qr: return {32 * m, k, 0};  // for blocks of 32 columns
     case LapackRoutine::eigh: return {query(&Matrix<T>::eigh), 0, integers};
     case LapackRoutine::svd: return {query(&Matrix<T>::svd), 0, 8 * k};
