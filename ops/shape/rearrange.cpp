@@ -168,6 +168,13 @@ std::int64_t padded_size(const In& x, int dim, std::int64_t before, std::int64_t
   return size;
 }
 
+/// Not of long dimensions, whose sources would be a table as large, and whose rows would be one thread's each.
+bool fits_one_pass(const Tensor& y) {
+  constexpr std::int64_t kLongest = 1 << 16;
+  return y.device().is_cpu() && y.dim() > 0 && y.numel() > 0 &&
+         std::all_of(y.shape().begin(), y.shape().end(), [](std::int64_t size) { return size <= kLongest; });
+}
+
 /// y on the host in one pass: x from `before` on, and around it the elements at source(d, i) along dimension d, for i
 /// from -before[d] on, or `value` where that is -1.
 template <class F>
@@ -194,7 +201,7 @@ Tensor constant_pad(const In& x, const Padding& padding, Scalar value) {
   const Shape step = Shape::filled(shape.rank(), 1);
   const bool fills = shape.numel() != kept.numel();
   constexpr std::int64_t kCached = 1 << 20;  // bytes that a second pass finds in the cache
-  if (fills && y.device().is_cpu() && kept.numel() && y.nbytes() > kCached) {
+  if (fills && fits_one_pass(y) && kept.numel() && y.nbytes() > kCached) {
     const Tensor element = raw::scalar_tensor(value, y.dtype());
     pad_on_host(raw::slice(x, {from, kept, step}), y, to, element,
                 [&](int d, std::int64_t i) { return i < 0 || i >= kept[d] ? -1 : i; });
@@ -236,7 +243,7 @@ class EdgePadding {
     Shape shape = inner_;
     for (int d = 0; d < shape.rank(); ++d) shape[d] += padding_.before[d] + padding_.after[d];
     Tensor y = raw::new_result(shape, x.strides(), x.dtype(), x.device());
-    if (y.device().is_cpu() && y.dim() && y.numel())
+    if (fits_one_pass(y))
       pad_on_host(x, y, padding_.before, calls::kUndefined,
                   [this](int d, std::int64_t i) { return position(i, inner_[d]); });
     else fill_by_copies(x, y);

@@ -127,6 +127,16 @@ TEST_P(OpDetails, ConstantPaddingOfLargeTensors) {
   }
 }
 
+/// Too long for a table of the elements' sources.
+TEST_P(OpDetails, PaddingOfLongVectors) {
+  const Tensor x = arange(0, 300'000, 1, {DType::float64, device()});
+  const Tensor y = pad(x, {2, 1}, PadMode::reflect), z = pad(x, {1, 1}, PadMode::constant, -1);
+  EXPECT_EQ(y(slice(0, 3)).to_vector<int>(), (std::vector<int>{2, 1, 0}));
+  EXPECT_EQ(y(slice(-2)).to_vector<int>(), (std::vector<int>{299'999, 299'998}));
+  EXPECT_EQ(z(slice(0, 2)).to_vector<int>(), (std::vector<int>{-1, 0}));
+  EXPECT_EQ(z(slice(-2)).to_vector<int>(), (std::vector<int>{299'999, -1}));
+}
+
 TEST_P(OpDetails, PixelShuffleOfNoChannels) {
   const auto shuffled = [&](const Shape& shape, std::int64_t r) {
     return pixel_shuffle(zeros(shape, device()), r).shape();

@@ -98,7 +98,9 @@ int columns(const View& a) { return static_cast<int>(a.shape()[2]); }
 
 /// The memory that a routine needs for a matrix: elements, of which `work` are LAPACK's, and integers.
 struct Needs {
-  int work = 0, elements = 0, integers = 0;
+  int work = 0;
+  std::int64_t elements = 0;
+  int integers = 0;
 };
 
 constexpr int kColumns = 64;               // of the right side that a thread takes at a time
@@ -325,7 +327,7 @@ template <class T> Needs needs_of(const calls::Lapack& args, const Functions<T>&
     return static_cast<int>(std::min<double>(static_cast<double>(more) + 1, std::numeric_limits<int>::max()));
   };
   switch (args.routine) {
-    case LapackRoutine::lu_solve: return {args.c.defined() ? 0 : m * m, 0, 0};
+    case LapackRoutine::lu_solve: return {0, args.c.defined() ? 0 : std::int64_t{m} * m, 0};
     case LapackRoutine::qr: return {32 * m, k, 0};  // for blocks of 32 columns
     case LapackRoutine::eigh: return {query(&Matrix<T>::eigh), 0, integers};
     case LapackRoutine::svd: return {query(&Matrix<T>::svd), 0, 8 * k};
