@@ -32,6 +32,11 @@ struct OtherOptions {
   bool nesterov, amsgrad, maximize;
 };
 
+template <class Rule> struct LoopsOf : std::type_identity<Rule> {};
+template <class Rule>
+requires requires { typename Rule::Loops; }
+struct LoopsOf<Rule> : std::type_identity<typename Rule::Loops> {};
+
 }  // namespace detail
 
 /// The optimizer of a rule.  The optimizers and their options are declared beside their rules: SGD, Adam and so on are
@@ -126,10 +131,7 @@ template <class Rule> class RuleOptimizer : public Optimizer {
     return n;
   }();
   /// The rule whose loops make the step: its own, unless it names one that differs in the constants alone.
-  using Loops = typename decltype([] {
-    if constexpr (requires { typename Rule::Loops; }) return std::type_identity<typename Rule::Loops>();
-    else return std::type_identity<Rule>();
-  }())::type;
+  using Loops = typename detail::LoopsOf<Rule>::type;
   static_assert(detail::kernels::kIndexOf<detail::kernels::UpdateRules, Loops> >= 0,
                 "add the rule to the list in kernels/update.h");
   static_assert(detail::kernels::kNumStates<Rule> <= detail::UpdateItem::kMaxStates, "raise UpdateItem::kMaxStates");
