@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <minnow/minnow.h>
+#include <minnow/tensor/cpu/convolution/conv_parts.h>
 #include <minnow/tensor/cpu/convolution/conv_unfold.h>
 #include <minnow/tensor/runtime/threads.h>
 #include "numbers.h"
@@ -12,7 +14,8 @@ struct Case {
   Conv2dParams params;
   Shape x, w;
 };
-// The last ones have blocks of channels, and of positions that begin within a line; the windows of one are all padding.
+// Some have blocks of channels, and of positions that begin within a line; the windows of one are all padding.  Of small
+// images all are unfolded together; the last are too large for that, or have several blocks so.
 const Case kCases[] = {{{}, {2, 3, 9, 8}, {4, 3, 1, 1}},
                        {{.stride = {2, 1}, .padding = {1, 2}}, {2, 4, 9, 8}, {6, 4, 3, 2}},
                        {{.padding = {3, 3}, .dilation = {2, 3}, .groups = 2}, {3, 4, 5, 6}, {6, 2, 3, 3}},
@@ -20,7 +23,9 @@ const Case kCases[] = {{{}, {2, 3, 9, 8}, {4, 3, 1, 1}},
                        {{.stride = {1, 5}, .padding = {0, 9}}, {2, 1, 1, 4}, {2, 1, 1, 3}},
                        {{.padding = {1, 1}}, {1, 60, 37, 29}, {5, 60, 3, 3}},
                        {{}, {2, 300, 5, 5}, {7, 300, 1, 1}},
-                       {{.stride = {1, 2}, .padding = {0, 1}}, {1, 2, 1, 1300}, {3, 2, 1, 5}}};
+                       {{.stride = {1, 2}, .padding = {0, 1}}, {1, 2, 1, 1300}, {3, 2, 1, 5}},
+                       {{.stride = {2, 1}, .padding = {1, 2}, .groups = 3}, {3, 6, 19, 12}, {3, 2, 3, 2}},
+                       {{.padding = {1, 1}, .groups = 2}, {40, 62, 4, 4}, {6, 31, 3, 3}}};
 
 struct Results {
   Tensor y, grad_x, grad_w, grad_bias;
@@ -87,6 +92,26 @@ TEST(CpuConvUnfold, ThreadsDoNotChangeTheBits) {
     }
   }
   set_num_threads(before);
+}
+
+TEST(CpuConvUnfold, ServesManyWeightsOnFewPositions) {
+  const auto run = [](DType dtype) {
+    Tensor x = test::random({3, 60, 4, 3}, float64, 1).to(dtype).contiguous(MemoryFormat::channels_last);
+    Tensor w = test::random({520, 60, 3, 3}, float64, 2).to(dtype), b = test::random({520}, float64, 3).to(dtype);
+    for (Tensor* t : {&x, &w, &b}) t->requires_grad_();
+    const Tensor y = conv2d(x, w, b, {.padding = 1});
+    y.backward(test::random(y.shape(), float64, 4).to(dtype));
+    return std::vector{y.detach(), x.grad(), w.grad(), b.grad()};
+  };
+  for (const auto direction :
+       {cpu::ConvDirection::forward, cpu::ConvDirection::backward_input, cpu::ConvDirection::backward_weight})
+    EXPECT_EQ(cpu::conv_implementations(direction, float32, {.padding = {1, 1}}, {3, 60, 4, 3}, {520, 60, 3, 3},
+                                        {3, 520, 4, 3}),
+              std::vector<std::string>{"few positions"});
+  const auto got = run(float32), want = run(float64);
+  const std::int64_t terms[] = {541, 9 * 520, 36, 36};
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_LE(test::largest_difference(got[i], want[i]), 2 * test::sum_bound(terms[i], float32)) << i;
 }
 
 }  // namespace

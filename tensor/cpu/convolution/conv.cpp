@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <string>
 #include <vector>
 #include <minnow/tensor/cpu/convolution/conv_few.h>
@@ -24,10 +25,6 @@ namespace minnow::cpu {
 namespace {
 
 bool has_library_dtype(const View& t) { return t.dtype() == DType::float32 || is_half(t.dtype()); }
-
-/// The dtype in which images are unfolded.
-DType unfolded(DType dtype) { return dtype == DType::float64 ? dtype : DType::float32; }
-View unfolded(const View& t) { return t.defined() ? packed(t, unfolded(t.dtype())) : t; }
 
 /// With one channel NCHW and NHWC have the same strides, and oneDNN takes the slower one: a second channel of zeros is
 /// added.
@@ -77,16 +74,22 @@ bool takes_winograd(DType dtype, const Conv2dParams& params, const Shape& w, con
 ConvWay way_of(ConvDirection direction, DType dtype, const Conv2dParams& params, const Shape& x, const Shape& w,
                const Shape& y) {
   if (direction != ConvDirection::backward_input && suits_few(params, x, w)) return ConvWay::few;
-  return takes_winograd(dtype, params, w, y) ? ConvWay::winograd : ConvWay::library;
+  if (takes_winograd(dtype, params, w, y)) return ConvWay::winograd;
+  return dtype == DType::float32 && suits_unfolding(direction, params, w, y) ? ConvWay::unfolded : ConvWay::library;
 }
 
 /// Returns false if oneDNN has no such convolution on this machine (halves).
 bool library_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y,
                      Activation activation) {
   const DType dtype = x.dtype();
+  const ConvWay way = way_of(ConvDirection::forward, dtype, params, x.shape(), w.shape(), y.shape());
+  if (way == ConvWay::unfolded) {
+    unfold_forward(params, x, w, bias, y);
+    activate(activation, y);
+    return true;
+  }
   const View out =
       y.is_contiguous(MemoryFormat::channels_last) ? y : scratch(y.shape(), dtype, MemoryFormat::channels_last);
-  const ConvWay way = way_of(ConvDirection::forward, dtype, params, x.shape(), w.shape(), y.shape());
   if (way == ConvWay::few) {
     few_forward(params, in_dtype(x, DType::float32), packed(w, DType::float32),
                 bias.defined() ? packed(bias, DType::float32) : bias, out, activation);
@@ -110,6 +113,10 @@ bool library_forward(const Conv2dParams& params, const View& x, const View& w, c
 bool library_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x) {
   const DType dtype = grad.dtype();
   const ConvWay way = way_of(ConvDirection::backward_input, dtype, params, grad_x.shape(), w.shape(), grad.shape());
+  if (way == ConvWay::unfolded) {
+    unfold_backward_input(params, grad, w, grad_x);
+    return true;
+  }
   const bool pad = params.groups == 1 && grad_x.shape()[1] == 1;
   const View g = activations(grad, dtype, false), kernel = weights(w, dtype, pad);
   Shape shape = grad_x.shape();
@@ -131,6 +138,10 @@ bool library_backward_weight(const Conv2dParams& params, const View& grad, const
                              const View& grad_bias) {
   const DType dtype = x.dtype();
   const ConvWay way = way_of(ConvDirection::backward_weight, dtype, params, x.shape(), grad_w.shape(), grad.shape());
+  if (way == ConvWay::unfolded) {
+    unfold_backward_weight(params, grad, x, grad_w, grad_bias);
+    return true;
+  }
   const bool pad = params.groups == 1 && x.shape()[1] == 1;
   const View g = activations(grad, dtype, false);
   if (way == ConvWay::library) {
@@ -164,8 +175,10 @@ ConvParts cut_into(std::int64_t all, std::int64_t wanted, std::int64_t weight_el
   return {all, std::clamp<std::int64_t>(wanted, 1, max_parts)};
 }
 
-ConvParts cut(std::int64_t batch, std::int64_t weight_elements) {
-  return cut_into(batch, batch / 4, weight_elements);  // a part has at least 4 images, if possible
+ConvParts cut(const Shape& y, std::int64_t weight_elements) {
+  constexpr std::uint64_t kPositions = 256;
+  const auto many = std::bit_floor(static_cast<std::uint64_t>(y[0] * y[2] * y[3]) / kPositions);
+  return cut_into(y[0], std::max(y[0] / 4, std::min(y[0], static_cast<std::int64_t>(many))), weight_elements);
 }
 
 std::vector<std::string> conv_implementations(ConvDirection direction, DType dtype, const Conv2dParams& params, Shape x,
@@ -173,6 +186,7 @@ std::vector<std::string> conv_implementations(ConvDirection direction, DType dty
   switch (way_of(direction, dtype, params, x, w, y)) {
     case ConvWay::few: return {"few channels"};
     case ConvWay::winograd: return {"winograd"};
+    case ConvWay::unfolded: return {"few positions"};
     case ConvWay::library: break;
   }
   if (params.groups == 1 && x[1] == 1) x[1] = w[1] = padded(1);
@@ -213,9 +227,7 @@ bool convolve(const calls::Conv2d& args) {
       return false;
     }
   }
-  const View out = scratch(y.shape(), unfolded(y.dtype()));
-  unfold_forward(params, unfolded(x), unfolded(w), unfolded(bias), out);
-  convert(out, y);
+  unfold_forward(params, x, w, bias, y);
   return false;
 }
 
@@ -235,9 +247,7 @@ template <> void execute(const calls::Conv2dBackwardInput& args) {
                                packed(w, DType::float32), out))
       return convert(out, grad_x);
   }
-  const View out = scratch(grad_x.shape(), unfolded(grad_x.dtype()));
-  unfold_backward_input(params, unfolded(grad), unfolded(w), out);
-  convert(out, grad_x);
+  unfold_backward_input(params, grad, w, grad_x);
 }
 
 /// The batch is divided into parts by its size and that of the weights only.  Each part is summed by one thread, and
@@ -246,12 +256,7 @@ template <> void execute(const calls::Conv2dBackwardWeight& args) {
   const View &grad = args.grad, &x = args.x, &grad_w = args.grad_w, &grad_bias = args.grad_bias;
   const Conv2dParams& params = args.params;
   if (has_library_dtype(x) && library_backward_weight(params, grad, x, grad_w, grad_bias)) return;
-  const DType dtype = unfolded(x.dtype());
-  const View out = scratch(grad_w.shape(), dtype);
-  const View bias = grad_bias.defined() ? scratch(grad_bias.shape(), dtype) : grad_bias;
-  unfold_backward_weight(params, unfolded(grad), unfolded(x), out, bias);
-  convert(out, grad_w);
-  if (bias.defined()) convert(bias, grad_bias);
+  unfold_backward_weight(params, grad, x, grad_w, grad_bias);
 }
 
 }  // namespace minnow::cpu

@@ -144,7 +144,7 @@ void few_backward_weight(const Conv2dParams& params, const View& grad, const Vie
   const Shape &ys = grad.shape(), &ws = grad_w.shape();
   const std::int64_t outputs = ys[1], taps = ws[2] * ws[3], line_size = ys[3] * outputs;
   const Rows rows(params, x, ws, ys);
-  const ConvParts parts = cut(ys[0], grad_w.numel());
+  const ConvParts parts = cut(ys, grad_w.numel());
   // Of each part [KH * KW, O], and below it the sums of the gradient.
   const std::int64_t size = (taps + 1) * outputs;
   const View sums = scratch({parts.count, size}, DType::float32);

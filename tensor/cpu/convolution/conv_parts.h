@@ -26,13 +26,14 @@ struct ConvParts {
   std::int64_t small() const { return batch / count; }
   std::int64_t large() const { return small() + (batch % count == 0 ? 0 : 1); }
 };
-ConvParts cut(std::int64_t batch, std::int64_t weight_elements);
+/// The images of y into parts of at least 4 images, or of many positions.
+ConvParts cut(const Shape& y, std::int64_t weight_elements);
 /// Into at most `wanted` parts, and fewer where the sums of many weights would take more memory than they save time.
 ConvParts cut_into(std::int64_t all, std::int64_t wanted, std::int64_t weight_elements);
 
 enum class ConvDirection { forward, backward_input, backward_weight };
 /// The algorithms for float32 and halves, in the order in which they are preferred.
-enum class ConvWay { few, winograd, library };
+enum class ConvWay { few, winograd, unfolded, library };
 
 /// What computes a convolution of these sizes: an algorithm of ours, or oneDNN's implementations of its parts; unfolded
 /// images where it has only plain loops.  For tests.

@@ -1,6 +1,7 @@
 #include <minnow/tensor/cpu/convolution/conv_unfold.h>
 
 #include <algorithm>
+#include <vector>
 #include <minnow/tensor/cpu/convolution/window.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/elementwise/dense_copy.h>
@@ -13,16 +14,25 @@
 namespace minnow::cpu {
 namespace {
 
+constexpr std::int64_t kPositions = 512;  // of a block
+
+/// Whether the images are so small that all are unfolded as one: a channel of all of them is a row.
+bool are_joined(const Shape& y) {
+  constexpr std::int64_t kSmall = 64;
+  return y[0] > 1 && y[2] * y[3] <= kSmall;
+}
+
 /// Elements that the windows of a convolution read, as matrices: a row for each channel and tap, a column for each
 /// position of y.  A block has some channels of a group and some positions, so that it stays in the second-level cache.
+/// x and y: of laid_out().
 template <class T> class Unfolded {
  public:
   Unfolded(const Conv2dParams& p, const View& x, const Shape& w, const View& y)
       : groups(p.groups),
-        images(x.shape()[0]),
+        images(are_joined(y.shape()) ? 1 : x.shape()[0]),
         inputs(w[1]),
         outputs(w[0] / p.groups),
-        positions(y.shape()[2] * y.shape()[3]),
+        positions(x.shape()[0] / std::max<std::int64_t>(1, images) * y.shape()[2] * y.shape()[3]),
         taps(w[2] * w[3]),
         rows_{w[2], p.stride[0], p.padding[0], p.dilation[0], x.shape()[2], y.shape()[2]},
         columns_{w[3], p.stride[1], p.padding[1], p.dilation[1], x.shape()[3], y.shape()[3]},
@@ -31,7 +41,10 @@ template <class T> class Unfolded {
         is_same_(taps == 1 && p.padding[0] + p.padding[1] == 0 && p.stride[0] * p.stride[1] == 1),
         channel_step_(
             std::clamp<std::int64_t>(kDepth / std::max<std::int64_t>(1, taps), 1, std::max<std::int64_t>(1, inputs))),
-        position_step_(std::min(kPositions, positions)) {}
+        position_step_(std::min(kPositions, positions)),
+        plane_(x.shape()[0] / std::max<std::int64_t>(1, images) * rows_.in * columns_.in) {
+    if (are_joined(y.shape()) && !is_same_) find_sources();
+  }
 
   const std::int64_t groups, images, inputs, outputs, positions, taps;
 
@@ -43,16 +56,17 @@ template <class T> class Unfolded {
 
   T* y(std::int64_t image, std::int64_t group) const { return y_ + (image * groups + group) * outputs * positions; }
   T* x(std::int64_t image, std::int64_t group, std::int64_t channel) const {
-    return x_ + ((image * groups + group) * inputs + channel) * rows_.in * columns_.in;
+    return x_ + ((image * groups + group) * inputs + channel) * plane_;
   }
 
   /// Calls f(part, memory for a block): parts in parallel, or one after the other where f's products have more work for
   /// threads.
   template <class F> void for_parts(std::int64_t parts, const F& f) const {
-    const auto bytes = is_same_ ? 0 : sizeof(T) * static_cast<std::size_t>(channel_step_ * taps * position_step_);
+    const std::int64_t bytes = is_same_ ? 0 : bytes_of(channel_step_, position_step_);
     if (parts >= num_threads())
-      return for_each_part(parts, bytes, [&](std::int64_t i, char* own) { f(i, reinterpret_cast<T*>(own)); });
-    const Buffer memory(bytes);
+      return for_each_part(parts, static_cast<std::size_t>(bytes),
+                           [&](std::int64_t i, char* own) { f(i, reinterpret_cast<T*>(own)); });
+    const Buffer memory(static_cast<std::size_t>(bytes));
     for (std::int64_t i = 0; i < parts; ++i) f(i, static_cast<T*>(memory.data()));
   }
 
@@ -65,30 +79,49 @@ template <class T> class Unfolded {
   Block at(T* x, Range at, T* own) const { return is_same_ ? Block{x + at.begin, positions} : Block{own, at.size()}; }
   /// Reads a block from the images of its channels, with zeros for padding.
   Block read(T* x, std::int64_t channels, Range at, T* own) const {
-    each_run(x, channels, at, own, [this](T* image, T* to, std::int64_t first, std::int64_t last, std::int64_t size) {
-      std::fill(to, to + first, T(0));
-      if (columns_.stride == 1) std::copy(image + first, image + last, to + first);
-      else
-        for (std::int64_t o = first; o < last; ++o) to[o] = image[o * columns_.stride];
-      std::fill(to + last, to + size, T(0));
-    });
+    if (!sources_.empty())
+      parallel_for(channels * taps, bytes_of(channels, at.size()), [&](std::int64_t row) {
+        const T* const image = x + row / taps * plane_;
+        const std::int64_t* const from = sources_.data() + row % taps * positions + at.begin;
+        T* const to = own + row * at.size();
+        for (std::int64_t p = 0; p < at.size(); ++p) to[p] = from[p] < 0 ? T(0) : image[from[p]];
+      });
+    else
+      each_run(x, channels, at, own, [this](T* image, T* to, std::int64_t first, std::int64_t last, std::int64_t size) {
+        std::fill(to, to + first, T(0));
+        if (columns_.stride == 1) std::copy(image + first, image + last, to + first);
+        else
+          for (std::int64_t o = first; o < last; ++o) to[o] = image[o * columns_.stride];
+        std::fill(to + last, to + size, T(0));
+      });
     return this->at(x, at, own);
   }
   /// Adds a block to the elements that it was read from.
   void add(T* x, std::int64_t channels, Range at, T* own) const {
-    each_run(x, channels, at, own,
-             [this](T* image, const T* from, std::int64_t first, std::int64_t last, std::int64_t) {
-               if (columns_.stride == 1)
-                 for (std::int64_t o = first; o < last; ++o) image[o] += from[o];
-               else
-                 for (std::int64_t o = first; o < last; ++o) image[o * columns_.stride] += from[o];
-             });
+    for (std::int64_t row = 0; row < (sources_.empty() ? 0 : channels * taps); ++row) {
+      T* const image = x + row / taps * plane_;
+      const std::int64_t* const to = sources_.data() + row % taps * positions + at.begin;
+      const T* const from = own + row * at.size();
+      for (std::int64_t p = 0; p < at.size(); ++p)
+        if (to[p] >= 0) image[to[p]] += from[p];
+    }
+    if (sources_.empty())
+      each_run(x, channels, at, own,
+               [this](T* image, const T* from, std::int64_t first, std::int64_t last, std::int64_t) {
+                 if (columns_.stride == 1)
+                   for (std::int64_t o = first; o < last; ++o) image[o] += from[o];
+                 else
+                   for (std::int64_t o = first; o < last; ++o) image[o * columns_.stride] += from[o];
+               });
   }
   bool is_same() const { return is_same_; }
 
  private:
-  static constexpr std::int64_t kDepth = 256, kPositions = 512;
+  static constexpr std::int64_t kDepth = 256;
 
+  std::int64_t bytes_of(std::int64_t channels, std::int64_t size) const {
+    return channels * taps * size * static_cast<std::int64_t>(sizeof(T));
+  }
   static Range of_block(std::int64_t i, std::int64_t step, std::int64_t n) {
     return {i * step, std::min(n, (i + 1) * step)};
   }
@@ -116,11 +149,42 @@ template <class T> class Unfolded {
     }
   }
 
+  /// For each tap the elements of joined images that the positions read, or -1 for padding: their lines are short.
+  void find_sources() {
+    sources_.reserve(static_cast<std::size_t>(taps * positions));
+    for (std::int64_t tap = 0; tap < taps; ++tap)
+      for (std::int64_t p = 0; p < positions; ++p) {
+        const std::int64_t line = p / columns_.out, image = line / rows_.out;
+        const std::int64_t h = rows_.input(line % rows_.out, tap / columns_.kernel),
+                           w = columns_.input(p % columns_.out, tap % columns_.kernel);
+        const bool is_inside = rows_.inside(h) && columns_.inside(w);
+        sources_.push_back(is_inside ? (image * rows_.in + h) * columns_.in + w : -1);
+      }
+  }
+
   const Window rows_, columns_;
   T *const x_, *const y_;
   const bool is_same_;
   const std::int64_t channel_step_, position_step_;
+  const std::int64_t plane_;  // elements of a channel
+  std::vector<std::int64_t> sources_;
 };
+
+/// Images in the layout that Unfolded reads: row-major, or [C, N, H, W] if they are joined.  `t` itself if it is so.
+View layout(const View& t, DType dtype, bool is_joined) {
+  if (!is_joined) return t.dtype() == dtype && t.is_contiguous() ? t : scratch(t.shape(), dtype);
+  const Shape& s = t.shape();
+  const std::int64_t image = s[2] * s[3];
+  return View(scratch(s, dtype).storage(), dtype, s, {image, s[0] * image, s[3], 1});
+}
+View laid_out(const View& t, DType dtype, bool is_joined) {
+  const View to = layout(t, dtype, is_joined);
+  if (!to.is_same(t)) convert(t, to);
+  return to;
+}
+void store(const View& from, const View& to) {
+  if (!from.is_same(to)) convert(from, to);
+}
 
 template <class T>
 void forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y) {
@@ -191,29 +255,67 @@ void sum(const View& x, const Shape& shape, const View& out) {
                         seen(out, {shape[0], shape[2]})});
 }
 
-bool is_double(const View& t) { return t.dtype() == DType::float64; }
+/// float64 of float64, else float32.
+DType unfolded(const View& t) { return t.dtype() == DType::float64 ? DType::float64 : DType::float32; }
+
+/// Calls f(T()) with the type of unfolded images.
+template <class F> void with_type(DType dtype, const F& f) {
+  if (dtype == DType::float64) f(double());
+  else f(float());
+}
 
 }  // namespace
 
+bool suits_unfolding(ConvDirection direction, const Conv2dParams& params, const Shape& w, const Shape& y) {
+  constexpr std::int64_t kWeights = 1 << 18;
+  const std::int64_t most = direction == ConvDirection::backward_weight ? 512 : 128;
+  return params.groups == 1 && w.numel() >= kWeights && y[0] * y[2] * y[3] <= most && (y[0] == 1 || are_joined(y));
+}
+
 void unfold_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y) {
   if (y.numel() == 0) return;
-  is_double(x) ? forward<double>(params, x, w, bias, y) : forward<float>(params, x, w, bias, y);
+  const DType dtype = unfolded(y);
+  const bool joined = are_joined(y.shape());
+  const View out = layout(y, dtype, joined);
+  with_type(dtype, [&](auto zero) {
+    forward<decltype(zero)>(params, laid_out(x, dtype, joined), packed(w, dtype),
+                            bias.defined() ? packed(bias, dtype) : bias, out);
+  });
+  store(out, y);
 }
 
 void unfold_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x) {
   if (grad_x.numel() == 0) return;
-  is_double(grad) ? backward_input<double>(params, grad, w, grad_x) : backward_input<float>(params, grad, w, grad_x);
+  const DType dtype = unfolded(grad_x);
+  const bool joined = are_joined(grad.shape());
+  const View out = layout(grad_x, dtype, joined);
+  with_type(dtype, [&](auto zero) {
+    backward_input<decltype(zero)>(params, laid_out(grad, dtype, joined), packed(w, dtype), out);
+  });
+  store(out, grad_x);
 }
 
 void unfold_backward_weight(const Conv2dParams& params, const View& grad, const View& x, const View& grad_w,
                             const View& grad_bias) {
-  if (grad_w.numel() > 0)
-    is_double(x) ? backward_weight<double>(params, grad, x, grad_w) : backward_weight<float>(params, grad, x, grad_w);
+  const DType dtype = unfolded(x);
+  const bool joined = are_joined(grad.shape());
+  const View g = laid_out(grad, dtype, joined);
+  if (grad_w.numel() > 0) {
+    const View out = layout(grad_w, dtype, false);
+    with_type(dtype, [&](auto zero) { backward_weight<decltype(zero)>(params, g, laid_out(x, dtype, joined), out); });
+    store(out, grad_w);
+  }
   if (!grad_bias.defined()) return;
   const Shape& y = grad.shape();
-  const View of_images = scratch({y[0], y[1]}, grad.dtype());
-  sum(grad, {y[0] * y[1], y[2] * y[3], 1}, of_images);
-  sum(of_images, {1, y[0], y[1]}, grad_bias);
+  const View out = layout(grad_bias, dtype, false);
+  if (joined) {
+    sum(g, {y[1], y[0] * y[2] * y[3], 1}, out);
+  } else {
+    const View of_images = scratch({y[0], y[1]}, dtype);
+    sum(g, {y[0] * y[1], y[2] * y[3], 1}, of_images);
+    sum(of_images, {1, y[0], y[1]}, out);
+  }
+  store(out, grad_bias);
 }
 
 }  // namespace minnow::cpu

@@ -366,7 +366,7 @@ void weight_gradients(const Conv2dParams& params, const View& grad, const View& 
                       const View& grad_bias) {
   const std::int64_t in = x.shape()[1], out = grad.shape()[1], taps = 9 * in * out;
   const Tiles tiles(grad.shape(), in + out);
-  const ConvParts parts = cut_into(tiles.count(), tiles.count() / Tiles::kLeast, grad_w.numel());
+  const ConvParts parts = cut_into(tiles.count(), tiles.count() / (Tiles::kLeast / 2), grad_w.numel());
   const WinogradTransforms<E>& loop = transforms<E>();
   const auto of_weights = MINNOW_ISA_LOOPS(winograd_loops).weight_gradient;
   const GemmLoops& gemm = loops().gemm;

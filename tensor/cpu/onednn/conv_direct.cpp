@@ -63,11 +63,15 @@ std::vector<RowRange> cut(const Conv2dParams& params, const Shape& x, const Shap
                          kMinRows = 4;  // multiplications of a part, number of parts, rows of a part
   const Heights h{x[2], y[2], params.stride[0], params.padding[0], (w[2] - 1) * params.dilation[0] + 1};
   const std::int64_t batch = x[0], work = y.numel() / w[0] * w.numel();
-  const auto parts = static_cast<std::int64_t>(
-      std::bit_floor(static_cast<std::uint64_t>(std::clamp<std::int64_t>(work / kPartWork, 1, kMaxParts))));
+  // Powers of two, so that the numbers of threads that machines have divide them well.
+  const auto floor = [](std::int64_t n) {
+    return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
+  };
+  const std::int64_t parts = floor(std::clamp<std::int64_t>(work / kPartWork, 1, kMaxParts));
   const std::int64_t groups = std::min(parts, batch), height = of_outputs ? y[2] : x[2];
   const std::int64_t slices =
-      groups < batch ? 1 : std::clamp<std::int64_t>(parts / batch, 1, std::max<std::int64_t>(1, height / kMinRows));
+      groups < batch ? 1
+                     : floor(std::clamp<std::int64_t>(parts / batch, 1, std::max<std::int64_t>(1, height / kMinRows)));
   const std::int64_t step = (height + slices - 1) / slices;
 
   std::vector<RowRange> rows;

@@ -3,6 +3,7 @@
 #include <minnow/tensor/cpu/elementwise/dense_copy.h>
 #include <minnow/tensor/cpu/onednn/conv_direct.h>
 #include <minnow/tensor/cpu/runtime/library.h>
+#include <minnow/tensor/cpu/runtime/parallel.h>
 
 namespace minnow::cpu {
 namespace {
@@ -67,7 +68,7 @@ struct WeightPlan {
 std::shared_ptr<WeightPlan> weight_plan(const Conv2dParams& params, DType dtype, const Shape& x, const Shape& w,
                                         const Shape& y, bool bias) {
   return onednn::plans<WeightPlan>().get(conv_key(params, dtype, x, w, y, bias), [&] {
-    return std::make_shared<WeightPlan>(params, x, w, y, bias, cut(x[0], w.numel()), dtype);
+    return std::make_shared<WeightPlan>(params, x, w, y, bias, cut(y, w.numel()), dtype);
   });
 }
 
@@ -75,10 +76,10 @@ std::shared_ptr<WeightPlan> weight_plan(const Conv2dParams& params, DType dtype,
 const float* add_parts(const View& parts) {
   const std::int64_t n = parts.shape()[0], size = parts.shape()[1];
   float* sum = static_cast<float*>(parts.raw_data());
-  for (std::int64_t p = 1; p < n; ++p) {
-    const float* part = sum + p * size;
-    for (std::int64_t i = 0; i < size; ++i) sum[i] += part[i];
-  }
+  parallel_blocks(n > 1 ? size : 0, 1 << 12, parts.shape().numel() * 4, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t p = 1; p < n; ++p)
+      for (std::int64_t i = begin; i < end; ++i) sum[i] += sum[p * size + i];
+  });
   return sum;
 }
 
@@ -96,7 +97,7 @@ void store_weight_gradient(const onednn::Executable& to_rows, const float* sums,
 bool library::conv_backward_weight(const Conv2dParams& params, const View& g, const View& in, const Shape& shape,
                                    const View& grad_w, const View& grad_bias) {
   const bool with_bias = grad_bias.defined();
-  const ConvParts parts = cut(in.shape()[0], shape.numel());
+  const ConvParts parts = cut(g.shape(), shape.numel());
   const onednn::OneThread alone;
   const auto plan = weight_plan(params, in.dtype(), in.shape(), shape, g.shape(), with_bias);
   if (!plan->usable()) return false;
