@@ -140,7 +140,7 @@ template <class T> void run(const ProductOf<T>& p) {
     return;
   }
   constexpr std::int64_t kMinSide = 32, kMinWork = 1 << 16;  // rows or columns, and multiplications, of a part
-  const bool by_rows = p.packed_b || p.m * p.k > p.k * p.n || p.m * p.n > p.k * p.n;
+  const bool by_rows = p.packed_b || p.m * p.k >= p.k * p.n || p.m * p.n > p.k * p.n;
   const std::int64_t max_parts = std::min((by_rows ? p.m : p.n) / kMinSide, p.m * p.n * p.k / kMinWork);
   const std::int64_t parts =
       std::clamp<std::int64_t>(in_parallel() ? 1 : num_threads(), 1, std::max<std::int64_t>(1, max_parts));
