@@ -3,7 +3,7 @@
 
 set(minnow_include_dir "${minnow_SOURCE_DIR}/include")
 set(minnow_all_wings distributions vision text tensorboard distributed)
-set(minnow_folders tensor autograd ops nn optim data training ${minnow_all_wings})
+set(minnow_folders tensor autograd ops nn optim data training interop ${minnow_all_wings})
 
 # Tests check that each of these compiles alone, and that minnow.h includes the public ones.
 file(GLOB minnow_headers CONFIGURE_DEPENDS RELATIVE "${minnow_SOURCE_DIR}"

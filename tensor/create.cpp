@@ -413,8 +413,12 @@ Tensor detail::view_of(void* data, const Shape& shape, std::optional<DType> own,
   if (!data && bytes)
     throw ValueError("from_blob: the pointer is null\n  shape  " + shape.str() + "\npass memory of " +
                      std::to_string(bytes) + " bytes");
-  CaptureRules::forbid_access("from_blob", Device(), where);
-  auto storage = std::make_shared<Storage>(data, bytes, Device(), options.deleter);
+  if (options.device.is_sim())
+    throw DeviceError("from_blob: only minnow has memory of " + options.device.str() +
+                      "\nmake a tensor of host memory, and move it there: from_blob(...).to(device)");
+  CaptureRules::forbid_access("from_blob", options.device, where);
+  (void)backend_of(options.device);  // DeviceError
+  auto storage = std::make_shared<Storage>(data, bytes, options.device, options.deleter);
   return Tensor(std::move(storage), dtype, shape, strides);
 }
 

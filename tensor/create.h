@@ -263,11 +263,13 @@ struct BlobOptions {
   std::optional<DType> dtype{};             ///< default: that of the pointer
   std::optional<Strides> strides{};         ///< in elements, 0 or more; default: row-major
   std::function<void(void*)> deleter = {};  ///< called once, when the last tensor of the memory is destroyed
+  Device device{};                          ///< of the memory: the host, or CUDA
 };
 
-/// A view of the caller's host memory.  Without a deleter the caller keeps the memory alive.  Memory of const elements
-/// is shared too: such a tensor must not be written to.  ValueError for a null pointer or negative strides, DTypeError
-/// for a void*, char* or std::byte* without a dtype, or for another dtype than the pointer's.
+/// A view of the caller's memory.  Without a deleter the caller keeps the memory alive.  Memory of const elements is
+/// shared too: such a tensor must not be written to.  ValueError for a null pointer or negative strides, DeviceError for
+/// a device that does not exist or is simulated, DTypeError for a void*, char* or std::byte* without a dtype, or for
+/// another dtype than the pointer's.
 template <class T>
 [[nodiscard]] Tensor from_blob(T* data, const Shape& shape, const BlobOptions& options = {},
                                SourceLocation where = SourceLocation::current()) {

@@ -155,6 +155,11 @@ TEST(Errors, TensorsFromValues) {
              [] {
                from_blob(static_cast<float*>(nullptr), {2, 3});
              }},
+      Misuse{"DeviceError", "from_blob", "sim:0",
+             [] {
+               static float value = 0;
+               from_blob(&value, {1}, BlobOptions{.device = "sim:0"});
+             }},
       Misuse{"ShapeError", "from_blob", kNegative,
              [=] {
                from_blob(p, {2, -1});
