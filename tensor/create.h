@@ -268,8 +268,8 @@ struct BlobOptions {
 
 /// A view of the caller's memory.  Without a deleter the caller keeps the memory alive.  Memory of const elements is
 /// shared too: such a tensor must not be written to.  ValueError for a null pointer or negative strides, DeviceError
-/// for a device that does not exist or is simulated, DTypeError for a void*, char* or std::byte* without a dtype, or for
-/// another dtype than the pointer's.
+/// for a device that does not exist or is simulated, DTypeError for a void*, char* or std::byte* without a dtype, or
+/// for another dtype than the pointer's.
 template <class T>
 [[nodiscard]] Tensor from_blob(T* data, const Shape& shape, const BlobOptions& options = {},
                                SourceLocation where = SourceLocation::current()) {
