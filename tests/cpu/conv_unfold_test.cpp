@@ -14,8 +14,8 @@ struct Case {
   Conv2dParams params;
   Shape x, w;
 };
-// Some have blocks of channels, and of positions that begin within a line; the windows of one are all padding.  Of small
-// images all are unfolded together; the last are too large for that, or have several blocks so.
+// Some have blocks of channels, and of positions that begin within a line; the windows of one are all padding.  Of
+// small images all are unfolded together; the last are too large for that, or have several blocks so.
 const Case kCases[] = {{{}, {2, 3, 9, 8}, {4, 3, 1, 1}},
                        {{.stride = {2, 1}, .padding = {1, 2}}, {2, 4, 9, 8}, {6, 4, 3, 2}},
                        {{.padding = {3, 3}, .dilation = {2, 3}, .groups = 2}, {3, 4, 5, 6}, {6, 2, 3, 3}},
