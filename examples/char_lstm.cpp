@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
       for (std::int64_t row = 0; row < batch; ++row) pieces.starts.push_back(row * width + at);
     data::DataLoader loader(pieces, {.batch_size = batch, .device = device});
     const Tensor none = zeros({1, batch, hidden}, device);
-    States states{none, none};
+    States states{none.clone(), none.clone()};  // what a run reads into
     metrics::Mean mean_loss;
     metrics::Accuracy right;
     training::Run run(folder, {.epochs = epochs, .watch = "train/accuracy", .best = training::Best::max});

@@ -64,16 +64,17 @@ void Run::begin(SourceLocation where) {
   if (in_epoch_ && !stopped_)
     throw ValueError(
         fmt::format("Run: epoch {} has begun and was not ended: another loop over epochs() would repeat a part of it\n"
-                    "make another Run in '{}', which goes on from the end of the epoch before",
-                    epoch_, folder_),
+                    "make another Run{}",
+                    epoch_,
+                    folder_.empty() ? "" : " in '" + folder_ + "', which goes on from the end of the epoch before"),
         where);
   resume(where);
   if (options_.patience > 0 && stopping_.stops() && epoch_ < options_.epochs)
     minnow::detail::warn_once(
-        fmt::format("Run: '{}' has ended by its patience: {} epochs without a better '{}' than {}\n"
+        fmt::format("Run: {} has ended by its patience: {} epochs without a better '{}' than {}\n"
                     "no epoch is run; give a .patience of more than {}, or another folder",
-                    folder_, stopping_.updates_without_improvement(), options_.watch, stopping_.best(),
-                    stopping_.updates_without_improvement()),
+                    folder_.empty() ? "it" : "'" + folder_ + "'", stopping_.updates_without_improvement(),
+                    options_.watch, stopping_.best(), stopping_.updates_without_improvement()),
         where);
 }
 

@@ -68,7 +68,7 @@ Tensor kron(const In& a, const In& b) {
     within.push_back(1), within.push_back(m);
     joined.push_back(n * m);
   }
-  raw::require_max_rank(a, 2 * rank);
+  raw::require_max_rank(a, 2 * rank - a->dim());
   Tensor x = a->reshape(blocks), y = b->reshape(within);
   if (rank > 1 && y.size(-1) < kLongRow) {  // the rows of both as long as those of the result
     Shape wide = Shape::filled(2 * rank, -1);

@@ -107,7 +107,7 @@ Tensor diag_embed(const In& x, std::int64_t offset, int dim1, int dim2) {
   if (x->dim() == 0 || which.dim1 == which.dim2 || offset > kFar || offset < -kFar)
     throw ShapeError(message("takes vectors, and two dimensions for the matrices", {{"self", *x}},
                              "x: [..., n], dim1 and dim2 differ"));
-  raw::require_max_rank(x, rank);
+  raw::require_max_rank(x);
   const std::int64_t size = x->size(-1) + std::abs(offset);
   Shape whole;
   for (int d = 0, from = 0; d < rank; ++d) whole.push_back(d == which.dim1 || d == which.dim2 ? size : x->size(from++));
@@ -168,10 +168,13 @@ std::int64_t padded_size(const In& x, int dim, std::int64_t before, std::int64_t
   return size;
 }
 
-/// Not of long dimensions, whose sources would be a table as large, and whose rows would be one thread's each.
+/// Not of long dimensions, whose sources would be a table as large, and whose rows would be one thread's each, nor of
+/// short rows, as of channels-last images with few channels: finding each takes longer than copying it.
 bool fits_one_pass(const Tensor& y) {
-  constexpr std::int64_t kLongest = 1 << 16;
-  return y.device().is_cpu() && y.dim() > 0 && y.numel() > 0 &&
+  constexpr std::int64_t kLongest = 1 << 16, kShortest = 32;
+  bool has_rows = false;
+  for (int d = 0; d < y.dim(); ++d) has_rows = has_rows || (y.stride(d) == 1 && y.size(d) >= kShortest);
+  return y.device().is_cpu() && has_rows && y.numel() > 0 &&
          std::all_of(y.shape().begin(), y.shape().end(), [](std::int64_t size) { return size <= kLongest; });
 }
 

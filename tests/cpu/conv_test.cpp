@@ -29,6 +29,7 @@ const Case kCases[] = {
     {{.padding = {1, 1}, .groups = 37}, {2, 37, 6, 7}, {37, 1, 3, 3}},  // a group for each channel
     {{.stride = {2, 3}, .padding = {2, 1}, .dilation = {1, 2}, .groups = 150}, {2, 150, 9, 8}, {150, 1, 5, 2}},
     {{.padding = {1, 1}, .groups = 8}, {2, 32, 6, 7}, {32, 4, 3, 3}},
+    {{.stride = {INT32_MAX, 9}, .padding = {3, 1}}, {2, 5, 5, 3}, {6, 5, 3, 4}},
     {{.stride = {2, 2}, .padding = {1, 1}, .groups = 3}, {2, 21, 8, 5}, {33, 7, 3, 3}},
     {{.groups = 5}, {2, 5, 4, 4}, {10, 1, 3, 3}},            // two outputs of each channel
     {{.padding = {0, 4}}, {2, 40, 1, 300}, {24, 40, 1, 9}},  // a line

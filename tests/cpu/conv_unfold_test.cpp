@@ -114,5 +114,16 @@ TEST(CpuConvUnfold, ServesManyWeightsOnFewPositions) {
     EXPECT_LE(test::largest_difference(got[i], want[i]), 2 * test::sum_bound(terms[i], float32)) << i;
 }
 
+TEST(CpuConvUnfold, LargeKernelsTakeLittleMemory) {
+  const int before = num_threads();
+  set_num_threads(2);
+  const Tensors t({{}, {64, 1, 207, 207}, {1, 1, 200, 200}}, DType::float64);
+  reset_peak_memory(Device("cpu"));
+  const std::int64_t allocated = memory_stats(Device("cpu")).allocated;
+  cpu::unfold_forward(t.params, t.x, t.w, t.bias, t.grad);
+  EXPECT_LT(memory_stats(Device("cpu")).peak - allocated, 4 * t.x.nbytes());
+  set_num_threads(before);
+}
+
 }  // namespace
 }  // namespace minnow

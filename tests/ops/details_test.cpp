@@ -127,6 +127,16 @@ TEST_P(OpDetails, ConstantPaddingOfLargeTensors) {
   }
 }
 
+/// Of channels-last images with few channels, and of a last dimension of 1: as the same images in rows.
+TEST_P(OpDetails, PaddingOfShortRows) {
+  const Tensor images = random_input({2, 3, 200, 240}, 1, device()), line = random_input({40, 4000, 1}, 2, device());
+  for (const PadMode mode : {PadMode::constant, PadMode::reflect, PadMode::replicate, PadMode::circular}) {
+    const Tensor last = images.contiguous(MemoryFormat::channels_last);
+    EXPECT_TRUE(equal(pad(last, {1, 2, 3, 0}, mode), pad(images, {1, 2, 3, 0}, mode)));
+    EXPECT_TRUE(equal(pad(line, {0, 0, 3, 2}, mode).squeeze(2), pad(line.squeeze(2), {3, 2}, mode)));
+  }
+}
+
 /// Too long for a table of the elements' sources.
 TEST_P(OpDetails, PaddingOfLongVectors) {
   const Tensor x = arange(0, 300'000, 1, {DType::float64, device()});
@@ -135,6 +145,13 @@ TEST_P(OpDetails, PaddingOfLongVectors) {
   EXPECT_EQ(y(slice(-2)).to_vector<int>(), (std::vector<int>{299'999, 299'998}));
   EXPECT_EQ(z(slice(0, 2)).to_vector<int>(), (std::vector<int>{-1, 0}));
   EXPECT_EQ(z(slice(-2)).to_vector<int>(), (std::vector<int>{299'999, -1}));
+}
+
+TEST_P(OpDetails, ManyDimensionsOfKronAndDiagEmbed) {
+  const Tensor a = random_input({2, 1, 3, 2}, 1, device()), b = random_input({1, 2, 2, 3}, 2, device());
+  EXPECT_EQ(kron(a, b).shape(), (Shape{2, 2, 6, 6}));
+  EXPECT_TRUE(equal(kron(a, b)[0][0](slice(2, 4), slice(3)), a[0][0][1][1] * b[0][0]));
+  EXPECT_TRUE(equal(diag_embed(a).diagonal(0, -2, -1), a));
 }
 
 TEST_P(OpDetails, PixelShuffleOfNoChannels) {

@@ -1,4 +1,4 @@
-"""Options and files that an example cannot use are refused before it trains.
+"""Options and files that an example cannot use are refused before it trains; a run goes on where it was.
 
 example_options_test.py FOLDER-OF-PROGRAMS
 """
@@ -63,6 +63,14 @@ class Options(unittest.TestCase):
         done = subprocess.run([FOLDER / "char_lstm", "--epochs", "1", "--temperature", "0", "--letters", "5"],
                               capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_a_run_goes_on_as_if_it_had_not_ended(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for run, epochs in (("whole", "3"), ("parts", "1"), ("parts", "3")):
+                subprocess.run([FOLDER / "char_lstm", "--hidden", "8", "--letters", "1", "--epochs", epochs, "--run", Path(folder) / run],
+                               check=True, capture_output=True, timeout=60)
+            whole, parts = ((Path(folder) / run / "history.csv").read_text() for run in ("whole", "parts"))
+            self.assertEqual(parts, whole)
 
 
 if __name__ == "__main__":

@@ -175,6 +175,14 @@ TEST(TrainingRun, NeedsNoFolder) {
   EXPECT_EQ(folder.files(), 0);
   std::filesystem::current_path(before);
 
+  training::Run left("", {.epochs = 2});
+  const auto leave = [&] {
+    for (auto epoch : left.epochs()) return epoch.number();
+    return std::int64_t{-1};
+  };
+  EXPECT_EQ(leave(), 0);
+  EXPECT_FALSE(has(error_of<ValueError>(leave), "''"));
+
   training::Run other("", {.epochs = 9});
   data::DataLoader loader(Sums(), {.batch_size = 4});
   other.add("train", loader);

@@ -1,7 +1,6 @@
 #include <minnow/tensor/cpu/convolution/conv_unfold.h>
 
 #include <algorithm>
-#include <vector>
 #include <minnow/tensor/cpu/convolution/window.h>
 #include <minnow/tensor/cpu/cpu_backend.h>
 #include <minnow/tensor/cpu/elementwise/dense_copy.h>
@@ -14,12 +13,13 @@
 namespace minnow::cpu {
 namespace {
 
-constexpr std::int64_t kPositions = 512;  // of a block
+constexpr std::int64_t kPositions = 512;     // of a block
+constexpr std::int64_t kElements = 1 << 22;  // of a block with one channel, and of a table of sources
 
 /// Whether the images are so small that all are unfolded as one: a channel of all of them is a row.
-bool are_joined(const Shape& y) {
+bool are_joined(const Shape& w, const Shape& y) {
   constexpr std::int64_t kSmall = 64;
-  return y[0] > 1 && y[2] * y[3] <= kSmall;
+  return y[0] > 1 && y[2] * y[3] <= kSmall && w[2] * w[3] <= kElements / (y[0] * y[2] * y[3]);
 }
 
 /// Elements that the windows of a convolution read, as matrices: a row for each channel and tap, a column for each
@@ -29,7 +29,7 @@ template <class T> class Unfolded {
  public:
   Unfolded(const Conv2dParams& p, const View& x, const Shape& w, const View& y)
       : groups(p.groups),
-        images(are_joined(y.shape()) ? 1 : x.shape()[0]),
+        images(are_joined(w, y.shape()) ? 1 : x.shape()[0]),
         inputs(w[1]),
         outputs(w[0] / p.groups),
         positions(x.shape()[0] / std::max<std::int64_t>(1, images) * y.shape()[2] * y.shape()[3]),
@@ -41,9 +41,13 @@ template <class T> class Unfolded {
         is_same_(taps == 1 && p.padding[0] + p.padding[1] == 0 && p.stride[0] * p.stride[1] == 1),
         channel_step_(
             std::clamp<std::int64_t>(kDepth / std::max<std::int64_t>(1, taps), 1, std::max<std::int64_t>(1, inputs))),
-        position_step_(std::min(kPositions, positions)),
-        plane_(x.shape()[0] / std::max<std::int64_t>(1, images) * rows_.in * columns_.in) {
-    if (are_joined(y.shape()) && !is_same_) find_sources();
+        position_step_(
+            std::min({kPositions, positions, std::max<std::int64_t>(1, kElements / std::max<std::int64_t>(1, taps))})),
+        plane_(x.shape()[0] / std::max<std::int64_t>(1, images) * rows_.in * columns_.in),
+        table_(are_joined(w, y.shape()) && !is_same_ ? sizeof(std::int64_t) * static_cast<std::size_t>(taps * positions)
+                                                     : 0),
+        sources_(static_cast<std::int64_t*>(table_.data())) {
+    if (sources_ != nullptr) find_sources();
   }
 
   const std::int64_t groups, images, inputs, outputs, positions, taps;
@@ -79,10 +83,10 @@ template <class T> class Unfolded {
   Block at(T* x, Range at, T* own) const { return is_same_ ? Block{x + at.begin, positions} : Block{own, at.size()}; }
   /// Reads a block from the images of its channels, with zeros for padding.
   Block read(T* x, std::int64_t channels, Range at, T* own) const {
-    if (!sources_.empty())
+    if (sources_ != nullptr)
       parallel_for(channels * taps, bytes_of(channels, at.size()), [&](std::int64_t row) {
         const T* const image = x + row / taps * plane_;
-        const std::int64_t* const from = sources_.data() + row % taps * positions + at.begin;
+        const std::int64_t* const from = sources_ + row % taps * positions + at.begin;
         T* const to = own + row * at.size();
         for (std::int64_t p = 0; p < at.size(); ++p) to[p] = from[p] < 0 ? T(0) : image[from[p]];
       });
@@ -98,21 +102,21 @@ template <class T> class Unfolded {
   }
   /// Adds a block to the elements that it was read from.
   void add(T* x, std::int64_t channels, Range at, T* own) const {
-    for (std::int64_t row = 0; row < (sources_.empty() ? 0 : channels * taps); ++row) {
+    if (sources_ == nullptr)
+      return each_run(x, channels, at, own,
+                      [this](T* image, const T* from, std::int64_t first, std::int64_t last, std::int64_t) {
+                        if (columns_.stride == 1)
+                          for (std::int64_t o = first; o < last; ++o) image[o] += from[o];
+                        else
+                          for (std::int64_t o = first; o < last; ++o) image[o * columns_.stride] += from[o];
+                      });
+    for (std::int64_t row = 0; row < channels * taps; ++row) {
       T* const image = x + row / taps * plane_;
-      const std::int64_t* const to = sources_.data() + row % taps * positions + at.begin;
+      const std::int64_t* const to = sources_ + row % taps * positions + at.begin;
       const T* const from = own + row * at.size();
       for (std::int64_t p = 0; p < at.size(); ++p)
         if (to[p] >= 0) image[to[p]] += from[p];
     }
-    if (sources_.empty())
-      each_run(x, channels, at, own,
-               [this](T* image, const T* from, std::int64_t first, std::int64_t last, std::int64_t) {
-                 if (columns_.stride == 1)
-                   for (std::int64_t o = first; o < last; ++o) image[o] += from[o];
-                 else
-                   for (std::int64_t o = first; o < last; ++o) image[o * columns_.stride] += from[o];
-               });
   }
   bool is_same() const { return is_same_; }
 
@@ -151,14 +155,14 @@ template <class T> class Unfolded {
 
   /// For each tap the elements of joined images that the positions read, or -1 for padding: their lines are short.
   void find_sources() {
-    sources_.reserve(static_cast<std::size_t>(taps * positions));
+    std::int64_t* to = sources_;
     for (std::int64_t tap = 0; tap < taps; ++tap)
       for (std::int64_t p = 0; p < positions; ++p) {
         const std::int64_t line = p / columns_.out, image = line / rows_.out;
         const std::int64_t h = rows_.input(line % rows_.out, tap / columns_.kernel),
                            w = columns_.input(p % columns_.out, tap % columns_.kernel);
         const bool is_inside = rows_.inside(h) && columns_.inside(w);
-        sources_.push_back(is_inside ? (image * rows_.in + h) * columns_.in + w : -1);
+        *to++ = is_inside ? (image * rows_.in + h) * columns_.in + w : -1;
       }
   }
 
@@ -167,7 +171,8 @@ template <class T> class Unfolded {
   const bool is_same_;
   const std::int64_t channel_step_, position_step_;
   const std::int64_t plane_;  // elements of a channel
-  std::vector<std::int64_t> sources_;
+  const Buffer table_;
+  std::int64_t* const sources_;
 };
 
 /// Images in the layout that Unfolded reads: row-major, or [C, N, H, W] if they are joined.  `t` itself if it is so.
@@ -269,13 +274,13 @@ template <class F> void with_type(DType dtype, const F& f) {
 bool suits_unfolding(ConvDirection direction, const Conv2dParams& params, const Shape& w, const Shape& y) {
   constexpr std::int64_t kWeights = 1 << 18;
   const std::int64_t most = direction == ConvDirection::backward_weight ? 512 : 128;
-  return params.groups == 1 && w.numel() >= kWeights && y[0] * y[2] * y[3] <= most && (y[0] == 1 || are_joined(y));
+  return params.groups == 1 && w.numel() >= kWeights && y[0] * y[2] * y[3] <= most && (y[0] == 1 || are_joined(w, y));
 }
 
 void unfold_forward(const Conv2dParams& params, const View& x, const View& w, const View& bias, const View& y) {
   if (y.numel() == 0) return;
   const DType dtype = unfolded(y);
-  const bool joined = are_joined(y.shape());
+  const bool joined = are_joined(w.shape(), y.shape());
   const View out = layout(y, dtype, joined);
   with_type(dtype, [&](auto zero) {
     forward<decltype(zero)>(params, laid_out(x, dtype, joined), packed(w, dtype),
@@ -287,7 +292,7 @@ void unfold_forward(const Conv2dParams& params, const View& x, const View& w, co
 void unfold_backward_input(const Conv2dParams& params, const View& grad, const View& w, const View& grad_x) {
   if (grad_x.numel() == 0) return;
   const DType dtype = unfolded(grad_x);
-  const bool joined = are_joined(grad.shape());
+  const bool joined = are_joined(w.shape(), grad.shape());
   const View out = layout(grad_x, dtype, joined);
   with_type(dtype, [&](auto zero) {
     backward_input<decltype(zero)>(params, laid_out(grad, dtype, joined), packed(w, dtype), out);
@@ -298,7 +303,7 @@ void unfold_backward_input(const Conv2dParams& params, const View& grad, const V
 void unfold_backward_weight(const Conv2dParams& params, const View& grad, const View& x, const View& grad_w,
                             const View& grad_bias) {
   const DType dtype = unfolded(x);
-  const bool joined = are_joined(grad.shape());
+  const bool joined = are_joined(grad_w.shape(), grad.shape());
   const View g = laid_out(grad, dtype, joined);
   if (grad_w.numel() > 0) {
     const View out = layout(grad_w, dtype, false);

@@ -78,7 +78,8 @@ template <> void execute(const calls::PadEdges& args) {
   const int rank = shape.rank();
   int order[kMaxRank] = {};
   std::iota(order, order + rank, 0);
-  std::stable_sort(order, order + rank, [&](int a, int b) { return args.out.strides()[a] > args.out.strides()[b]; });
+  const auto step = [&](int d) { return shape[d] == 1 ? INT64_MAX : args.out.strides()[d]; };  // of 1: not the last one
+  std::stable_sort(order, order + rank, [&](int a, int b) { return step(a) > step(b); });
   const std::int64_t width = shape[order[rank - 1]], rows = args.out.numel() / width;
   const auto size = static_cast<std::int64_t>(args.out.itemsize());
   size_switch(args.out.itemsize(), [&]<class T>() {

@@ -1,5 +1,6 @@
 #include <minnow/tensor/cpu/onednn/onednn.h>
 
+#include <algorithm>
 #include <omp.h>
 #include <string>
 #include <sys/mman.h>
@@ -20,6 +21,12 @@ template <class F> auto guarded(std::string_view op, const F& f) {
 memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
 memory::dims pair(const std::int64_t (&values)[2]) { return {values[0], values[1]}; }
+
+/// oneDNN adds padding to them in 32 bits; those that are longer than any image have the same effect.
+memory::dims strides_of(const Conv2dParams& params) {
+  constexpr std::int64_t kMost = 1 << 30;
+  return {std::min(params.stride[0], kMost), std::min(params.stride[1], kMost)};
+}
 
 /// The padding after the last row and column.
 memory::dims end_padding(const Conv2dParams& params, const ConvDescs& d) {
@@ -83,7 +90,7 @@ template <class Plan> Plan unless_reference(const Plan& plan) { return is_refere
 dnnl::convolution_forward::primitive_desc any_conv_plan(const Conv2dParams& params, const ConvDescs& d,
                                                         Epilogue epilogue) {
   return make_plan<dnnl::convolution_forward>(attributes(epilogue), std::tuple<>(), kTraining, kDirect, d.x, d.w,
-                                              d.bias, d.y, pair(params.stride), dilation_of(params),
+                                              d.bias, d.y, strides_of(params), dilation_of(params),
                                               pair(params.padding), end_padding(params, d));
 }
 
@@ -163,7 +170,7 @@ dnnl::convolution_backward_data::primitive_desc conv_input_plan(std::string_view
     const auto forward = any_conv_plan(params, d, {});
     if (!forward) return dnnl::convolution_backward_data::primitive_desc();
     return unless_reference(make_plan<dnnl::convolution_backward_data>(attributes({}), std::tie(forward), kDirect, d.x,
-                                                                       d.w, d.y, pair(params.stride),
+                                                                       d.w, d.y, strides_of(params),
                                                                        dilation_of(params), padding, end));
   });
 }
@@ -177,7 +184,7 @@ dnnl::convolution_backward_weights::primitive_desc conv_weight_plan(std::string_
     const auto forward = any_conv_plan(params, taken, {});
     if (!forward) return dnnl::convolution_backward_weights::primitive_desc();
     return unless_reference(make_plan<dnnl::convolution_backward_weights>(attributes({}), std::tie(forward), kDirect,
-                                                                          d.x, d.w, d.bias, d.y, pair(params.stride),
+                                                                          d.x, d.w, d.bias, d.y, strides_of(params),
                                                                           dilation_of(params), padding, end));
   });
 }
