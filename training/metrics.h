@@ -56,7 +56,7 @@ struct AccuracyOptions {
   std::int64_t top_k = 1;                      ///< a target counts if it is among so many of the largest scores
   std::optional<std::int64_t> ignore_index{};  ///< targets with this number do not count
 };
-/// The fraction of targets that are predicted.
+/// The fraction of targets that are predicted.  A NaN is the largest score, as for argmax.
 ///
 ///     metrics::Accuracy accuracy;
 ///     for (auto& [x, y] : loader) accuracy.update(model(x), y);
@@ -126,14 +126,13 @@ class ConfusionMatrix : public Metric {
 class BinaryScores : public Metric {
  public:
   BinaryScores() : Metric(0) {}
-  /// scores: floating-point, higher for class 1   target: 0 or 1, bool, int64 or floating-point.  ShapeError if the
-  /// shapes differ.
+  /// scores: floating-point, higher for class 1   target: 0 or 1, of any dtype.  ShapeError if the shapes differ.
   void update(const In& scores, const In& target);
   /// The area under the receiver operating characteristic, which is the probability that a sample of class 1 has a
   /// higher score than one of class 0 (equal ones count half).  ValueError for a NaN and for other targets.
   double roc_auc() const;
-  /// Σ (recall - the one before) precision, over thresholds from the highest score on; 0 without a sample of class 1.
-  /// The same errors.
+  /// Σ (recall - the one before) precision, over thresholds from the highest score on; 0 of samples without one of
+  /// class 1.  The same errors.
   double average_precision() const;
   void reset() override { parts_.clear(); }
   Tensor state() const override;

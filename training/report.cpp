@@ -168,7 +168,7 @@ std::string confusion_section(const ReportOptions& o, SourceLocation where) {
   const Tensor all = o.confusion->counts();
   const std::int64_t classes = all.size(0);
   if (!o.class_names.empty() && std::ssize(o.class_names) != classes)
-    throw ValueError(fmt::format("report: class_names has {} names, and the confusion matrix {} classes\n"
+    throw ValueError(fmt::format("report: there are {} class_names, and the confusion matrix has {} classes\n"
                                  "give one for each class, or none",
                                  o.class_names.size(), classes),
                      where);
