@@ -64,7 +64,7 @@ struct TensorImpl {
 };
 
 /// The view of an undefined tensor.
-inline constinit const View kNoView{};
+inline constinit const View kNoView = {};  // g++ 14 takes {} alone for a temporary
 
 /// A C++ number type, to which elements are converted.
 struct NumberType {

@@ -8,7 +8,7 @@
 
 namespace minnow::detail {
 
-constinit const View calls::kUndefined{};
+constinit const View calls::kUndefined = {};
 
 namespace {
 

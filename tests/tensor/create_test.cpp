@@ -100,6 +100,17 @@ TEST_P(CreateOn, ViewsShareStorage) {
   EXPECT_THROW((void)x.transpose(0, 2).view({24}), ShapeError);
 }
 
+TEST_P(CreateOn, FromBlobOfADevicesMemory) {
+  if (device().is_sim()) GTEST_SKIP() << "only minnow has such memory";
+  const Tensor t = arange(12, {float32, device()}).reshape({3, 4});
+  const Tensor columns =
+      from_blob(t.raw_data(), {4, 3}, BlobOptions{.dtype = float32, .strides = Strides{1, 4}, .device = device()});
+  EXPECT_EQ(columns.device(), device());
+  EXPECT_TRUE(equal(columns, t.transpose(0, 1)));
+  columns.mul_(2);
+  EXPECT_EQ(t.sum().item(), 132);
+}
+
 TEST(Create, RefusesBadSizes) {
   EXPECT_THROW(empty({std::int64_t{1} << 40, std::int64_t{1} << 40}), OutOfMemoryError);
   EXPECT_EQ(empty({std::int64_t{1} << 62, 4, 0}).numel(), 0);

@@ -80,7 +80,7 @@ std::vector<RowRange> cut(const Conv2dParams& params, const Shape& x, const Shap
     rows.push_back(of_outputs ? h.of_outputs(begin, end) : h.of_inputs(begin, end));
   }
   if (rows.empty() || !std::all_of(rows.begin(), rows.end(), [&](const RowRange& p) { return h.fits(p.block); }))
-    rows = {{0, 0, 0, {1, x[2], y[2], params.padding[0], onednn::ConvDescs::kAsTop}}};
+    rows.assign(1, RowRange{0, 0, 0, {1, x[2], y[2], params.padding[0], onednn::ConvDescs::kAsTop}});
   const ConvParts images{batch, groups};
   std::vector<RowRange> pieces;
   for (std::int64_t i = 0; i < groups; ++i)
