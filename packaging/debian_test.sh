@@ -21,7 +21,7 @@ apt-get install -qq -y --no-install-recommends g++ clang libomp-dev cmake ninja-
   libopencv-core-dev libopenblas0-pthread >/dev/null
 "$compiler" --version | head -1
 build=build/${compiler//+/x}
-cmake --preset release -B "$build" -DCMAKE_CXX_COMPILER="$compiler" -DMINNOW_CUDA=OFF -DMINNOW_WERROR=ON \
+cmake --preset release -B "$build" -DCMAKE_CXX_COMPILER="$compiler" -DMINNOW_CUDA=OFF \
   -DMINNOW_BUILD_BENCHMARKS=OFF
 cmake --build "$build" --parallel "$(nproc)" --target "${targets[@]}"
 exec ctest --test-dir "$build" --output-on-failure --parallel 2 "$@"

@@ -40,9 +40,9 @@ Substitution::Substitution(const Module& module, const NamedWeights& weights) {
     if (!value.defined())
       throw ValueError(std::string(op) + ": '" + name + "' is undefined\ngive a tensor, or leave the name out",
                        weights.where);
-    const auto add = [&, value = value](const Tensor& tensor) {
+    const auto add = [&, given = value](const Tensor& tensor) {
       formers.push_back({tensor, tensor.detach(), tensor.slot()});
-      values.push_back({value, value.detach(), value.slot()});
+      values.push_back({given, given.detach(), given.slot()});
     };
     const auto& slot = found->second.slot();
     if (!slot || slot->tied.empty()) add(found->second);
