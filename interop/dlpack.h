@@ -99,7 +99,10 @@ template <class Managed>
     if (Managed* const own = *owner; own && own->deleter) own->deleter(own);
   };
   Tensor result = from_blob(static_cast<void*>(data), shape, options, where);
-  if (is_read_only) result = result.clone();
+  if (is_read_only) {
+    result = result.clone();
+    if (!options.device.is_cpu()) synchronize(options.device, where);  // the memory is read until then
+  }
   *owner = managed;
   if (is_read_only && managed->deleter) managed->deleter(managed);
   return result;
@@ -116,7 +119,7 @@ template <class Managed>
   if (device.is_sim())
     throw DeviceError("to_dlpack: other libraries cannot read " + device.str() + "\nexport t.cpu()", where);
   if (!device.is_cpu()) synchronize(device, where);
-  while (!t.is_ready()) t.storage()->wait_ready();
+  t.storage()->wait_ready();
   auto own = std::make_unique<detail::DlpackExport<Managed>>();
   own->tensor = t;
   for (int d = 0; d < t.dim(); ++d) own->shape.push_back(t.size(d)), own->strides.push_back(t.strides()[d]);
