@@ -25,7 +25,7 @@ if(minnow_with_mpi)
   target_include_directories(minnow_distributed_objects PRIVATE "${minnow_include_dir}")
   string(REPLACE ";" ":" folders "${minnow_cuda_folders}")
   target_compile_definitions(minnow_distributed_objects PRIVATE "MINNOW_NCCL_FOLDERS=\"${folders}\"")
-  target_link_libraries(minnow_distributed_objects PRIVATE MPI::MPI_CXX OpenMP::OpenMP_CXX Threads::Threads fmt::fmt)
+  target_link_libraries(minnow_distributed_objects PRIVATE MPI::MPI_CXX ${minnow_openmp} Threads::Threads fmt::fmt)
   # NCCL is loaded when the first collective of tensors on a GPU needs it.
   minnow_wing_library(distributed MPI::MPI_CXX Threads::Threads ${CMAKE_DL_LIBS})
 endif()

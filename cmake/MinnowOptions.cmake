@@ -14,7 +14,11 @@ if(PROJECT_IS_TOP_LEVEL)
 endif()
 set(MINNOW_MPI ${minnow_mpi} CACHE STRING "Build minnow::distributed: AUTO (where MPI is found), ON or OFF")
 set_property(CACHE MINNOW_MPI PROPERTY STRINGS AUTO ON OFF)
+set(MINNOW_INSTRUCTIONS ALL
+    CACHE STRING "Loops of the CPU for ALL processors of x86-64, this machine's (NATIVE), or those with AVX2 or AVX512 alone")
+set_property(CACHE MINNOW_INSTRUCTIONS PROPERTY STRINGS ALL NATIVE AVX2 AVX512)
 option(MINNOW_ONEDNN "Products and convolutions on CPUs by oneDNN; without it, by loops of our own" ON)
+option(MINNOW_OPENMP "Threads that heed the program's OpenMP settings; oneDNN needs it" ON)
 set(MINNOW_SANITIZE "" CACHE STRING "Sanitizers of our targets, as for -fsanitize=, e.g. address,undefined")
 option(MINNOW_CUDA_EMULATOR "Run the tests also with the CUDA backend on an emulated GPU; needs CUDA's headers" OFF)
 mark_as_advanced(MINNOW_CUDA_EMULATOR)
@@ -83,7 +87,7 @@ endfunction()
 set(minnow_sources_apart
     autograd/gradient_sum autograd/tensor_grad tensor/create tensor/device tensor/dtype tensor/error tensor/shape tensor/text
     tensor/runtime/call_site tensor/runtime/calling_thread tensor/runtime/captured_step tensor/runtime/memory
-    tensor/runtime/module_table tensor/runtime/observers tensor/runtime/stream tensor/runtime/trace tensor/runtime/tracer
+    tensor/runtime/module_table tensor/runtime/observers tensor/runtime/stream tensor/runtime/system_windows tensor/io/file_windows tensor/runtime/trace tensor/runtime/tracer
     data/synthetic_digits distributed/sharded nn/module/clone nn/module/quantize nn/module/summary
     ops/products/attention
     ops/convolution/conv ops/convolution/pool_adaptive ops/convolution/pool_forms ops/reductions/reduce optim/muon

@@ -68,8 +68,8 @@ ImageDataset load(const Collection& set, std::string_view split, const fs::path&
   tried.clear();
   const fs::path label_file = find(folders, part + "-labels", "idx1", tried);
   if (label_file.empty()) refuse_missing(set, "labels" + of_split, tried, where);
-  const Tensor images = read_idx(image_file, {.rank = 3, .dtype = DType::uint8, .content = "images"}, where);
-  const Tensor labels = read_idx(label_file, {.rank = 1, .dtype = DType::uint8, .content = "labels"}, where);
+  const Tensor images = read_idx(image_file.string(), {.rank = 3, .dtype = DType::uint8, .content = "images"}, where);
+  const Tensor labels = read_idx(label_file.string(), {.rank = 1, .dtype = DType::uint8, .content = "labels"}, where);
   const auto refuse = [&](const std::string& what) {
     throw FormatError(set.name + ": " + what + "\n  images  " + image_file.string() + "  " + images.shape().str() +
                           "\n  labels  " + label_file.string() + "  " + labels.shape().str() +

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <iostream>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/runtime/system.h>
 
 namespace minnow::data {
 namespace {
@@ -24,8 +24,8 @@ bool shown_on_terminal(const ProgressOptions& options) {
 }
 
 std::size_t columns() {
-  winsize size{};
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kDefaultColumns;
+  const std::size_t found = minnow::detail::terminal_columns();
+  return found > 0 ? found : kDefaultColumns;
 }
 
 /// "1:05", "1:00:05".

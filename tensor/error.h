@@ -1,5 +1,9 @@
 #pragma once
 
+#if !defined(__cpp_exceptions) || !defined(__cpp_rtti)
+#error "minnow reports errors by exceptions and names classes by RTTI: leave out -fno-exceptions and -fno-rtti"
+#endif
+
 #include <stdexcept>
 #include <string>
 #include <string_view>

@@ -1,15 +1,11 @@
 #include <minnow/training/checkpoint.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <dirent.h>
-#include <sys/stat.h>
+#include <filesystem>
 #include <system_error>
 #include <thread>
-#include <unistd.h>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -28,6 +24,8 @@
 
 namespace minnow {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr const char* kPart = "part ";  // metadata: the parts, and their classes
 constexpr std::string_view kGradient = "checkpoint.grad.";
@@ -50,35 +48,21 @@ struct File {
 /// empty one.
 std::vector<File> files_of(const std::string& folder) {
   std::vector<File> files;
-  const auto refuse = [&] {
-    throw IoError("Checkpoint: cannot read the folder '" + folder +
-                  "'\n  the system says: " + std::generic_category().message(errno) +
-                  "\nits checkpoints are unchanged: try again when it can be read");
-  };
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), &::closedir);
-  if (!entries) {
-    if (errno == ENOENT) return files;
-    refuse();
-  }
-  for (;;) {
-    errno = 0;
-    const dirent* entry = ::readdir(entries.get());
-    if (!entry && errno != 0) refuse();
-    if (!entry) break;
+  std::error_code failed;
+  fs::directory_iterator entry(folder, failed), end;
+  if (failed == std::errc::no_such_file_or_directory) return files;
+  for (; !failed && entry != end; entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
     long long number = 0;
-    if (std::sscanf(entry->d_name, "checkpoint-%18lld", &number) != 1 || number < 0) continue;
+    if (std::sscanf(name.c_str(), "checkpoint-%18lld", &number) != 1 || number < 0) continue;
     for (const bool best : {false, true})
-      if (const File file{number, best}; file.name() == entry->d_name) files.push_back(file);
+      if (const File file{number, best}; file.name() == name) files.push_back(file);
   }
+  if (failed)
+    throw IoError("Checkpoint: cannot read the folder '" + folder + "'\n  the system says: " + failed.message() +
+                  "\nits checkpoints are unchanged: try again when it can be read");
   std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.number < b.number; });
   return files;
-}
-
-/// The path from the root: a program may change its working directory between two saves.
-std::string absolute(const std::string& path) {
-  if (path.starts_with("/")) return path;
-  const std::unique_ptr<char, void (*)(void*)> now(::getcwd(nullptr, 0), &std::free);
-  return now ? std::string(now.get()) + "/" + path : path;
 }
 
 /// A copy of a part's state that later changes of the part do not reach, on the host.
@@ -278,8 +262,8 @@ void Checkpoint::State::remove_old() {
       continue;
     }
     const std::string path = path_of(*file);
-    if (::unlink(path.c_str()) != 0 && errno != ENOENT)
-      warn("Checkpoint: cannot remove '" + path + "': " + std::generic_category().message(errno));
+    std::error_code failed;
+    if (fs::remove(path, failed); failed) warn("Checkpoint: cannot remove '" + path + "': " + failed.message());
     file = own.erase(file);
   }
 }
@@ -288,17 +272,16 @@ Checkpoint::Checkpoint(std::string folder, const CheckpointOptions& options, Sou
   if (options.keep < 1)
     throw ValueError("Checkpoint: keep must be at least 1, got " + std::to_string(options.keep) + "\nthe default is 2",
                      where);
-  for (std::size_t end = folder.find('/', 1); end != std::string::npos; end = folder.find('/', end + 1))
-    ::mkdir(folder.substr(0, end).c_str(), 0777);  // where that fails, so does the last one
-  int error = ::mkdir(folder.c_str(), 0777) == 0 ? 0 : errno;
-  struct stat info = {};
-  if (error == EEXIST && ::stat(folder.c_str(), &info) == 0) error = S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
-  if (error != 0)
-    throw IoError("Checkpoint: '" + folder +
-                      "' cannot be used as a folder\n  the system says: " + std::generic_category().message(error) +
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (!failed && !fs::is_directory(folder, failed) && !failed)
+    failed = std::make_error_code(std::errc::not_a_directory);
+  if (failed)
+    throw IoError("Checkpoint: '" + folder + "' cannot be used as a folder\n  the system says: " + failed.message() +
                       "\ngive the path of a folder; it is made if it is missing, with those above it",
                   where);
-  folder = absolute(folder);
+  // A program may change its working directory between two saves.
+  if (const fs::path whole = fs::absolute(folder, failed); !failed) folder = whole.string();
   state_ = std::make_unique<State>(std::move(folder), options);
   add("default_generator", default_generator(), where);
 }

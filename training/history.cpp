@@ -1,19 +1,15 @@
 #include <minnow/training/history.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
 #include <limits>
 #include <span>
 #include <string_view>
-#include <sys/file.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/io/detail/json_reader.h>
@@ -159,65 +155,40 @@ Content content_of(const std::string& path, SourceLocation where) {
 class History::File {
  public:
   File(const std::string& given, SourceLocation where) : path(absolute(given)), format(format_of(given, where)) {
-    open(where);
+    file_ = opened(where);
   }
-  ~File() { ::close(fd_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
 
   /// The entries of whole lines; what was cut off behind them is removed.
   std::vector<HistoryEntry> begin(SourceLocation where) {
     Content content = content_of(path, where);
-    size_ = static_cast<off_t>(content.size);
-    if (::ftruncate(fd_, size_) != 0) fail(errno, where);
+    file_->cut(content.size, where);
     if (!content.ends) append("\n", where);
-    if (content.size == 0 && format == Format::csv) append(std::string(kHeader), where);
+    if (content.size == 0 && format == Format::csv) append(kHeader, where);
     return std::move(content.entries);
   }
-  void append(const std::string& text, SourceLocation where) {
-    for (std::size_t done = 0; done < text.size();) {
-      const ssize_t put = ::write(fd_, text.data() + done, text.size() - done);
-      if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) {
-        const int error = put == 0 ? EIO : errno;
-        if (done > 0) (void)::ftruncate(fd_, size_);  // no half line is left
-        fail(error, where);
-      }
-      done += static_cast<std::size_t>(put);
-    }
-    size_ += static_cast<off_t>(text.size());
-  }
+  void append(std::string_view text, SourceLocation where) { file_->append(text, where); }
   void replace(const std::string& text, SourceLocation where) {
     write_file(path, text, where);
-    ::close(fd_);
-    open(where);
-    size_ = static_cast<off_t>(text.size());
+    auto next = opened(where);
+    next->cut(text.size(), where);
+    file_ = std::move(next);
   }
 
   const std::string path;
   const Format format;
 
  private:
-  void open(SourceLocation where) {
-    fd_ = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    if (fd_ < 0) fail(errno, where);
-    if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      ::close(fd_);
+  std::unique_ptr<io::AppendFile> opened(SourceLocation where) const {
+    auto file = std::make_unique<io::AppendFile>("History", path, where);
+    if (!file->lock())
       throw IoError("History: '" + path +
                         "' is written to by another History\nuse one in one program; History::read() "
                         "only looks at a file",
                     where);
-    }
-  }
-  [[noreturn]] void fail(int error, SourceLocation where) const {
-    throw IoError("History: '" + path +
-                      "' cannot be written\n  the system says: " + std::generic_category().message(error) +
-                      (error == ENOENT ? "\ncreate its folder, or give another file" : "\ngive another file"),
-                  where);
+    return file;
   }
 
-  int fd_ = -1;
-  off_t size_ = 0;
+  std::unique_ptr<io::AppendFile> file_;
 };
 
 History::History() = default;

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
-#include <unistd.h>
 #include <minnow/minnow.h>
 
 /// Saves the weights; if that fails, saves them as NAME.safetensors in a new folder, here or in the temporary folder,
@@ -19,14 +18,17 @@ inline bool save_weights(const minnow::nn::Module& model, const std::string& pat
   namespace fs = std::filesystem;
   std::error_code ignored;
   for (const fs::path& place : {fs::current_path(ignored), fs::temp_directory_path(ignored)}) {
-    std::string folder = (place / (name + "-XXXXXX")).string();
-    if (!mkdtemp(folder.data())) continue;
-    const std::string file = folder + "/" + name + ".safetensors";
+    fs::path folder;
+    bool made = false;
+    for (int i = 0; i < 100 && !made; ++i)
+      made = fs::create_directory(folder = place / (name + "-" + std::to_string(i)), ignored);
+    if (!made) continue;
+    const std::string file = (folder / (name + ".safetensors")).string();
     try {
       save(model.state_dict(), file);
       std::cerr << "the weights are in " << file << " instead\n";
       return false;
-    } catch (const std::exception&) { rmdir(folder.c_str()); }
+    } catch (const std::exception&) { fs::remove(folder, ignored); }
   }
   std::cerr << "the weights are lost: no other folder could be written\n";
   return false;

@@ -50,9 +50,9 @@ void CommandLine::image(const std::string& name, std::string& path, const std::s
   const auto check = [](const std::string& text) -> std::string {
     if (!text.ends_with(".png") && !text.ends_with(".jpg") && !text.ends_with(".jpeg"))
       return "'" + text + "' does not end in .png, .jpg or .jpeg";
-    const std::filesystem::path folder = std::filesystem::path(text).parent_path();
-    if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0) return "";
-    return "files cannot be written into the folder '" + folder.string() + "'";
+    const std::string folder = std::filesystem::path(text).parent_path().string();
+    if (access(folder.empty() ? "." : folder.c_str(), W_OK) == 0) return "";
+    return "files cannot be written into the folder '" + folder + "'";
   };
   impl_->app.add_option(name, path, help)->check({check, "", "image"})->capture_default_str();
 }

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdlib>
-#include <dlfcn.h>
 #include <sstream>
 #include <string>
 #include <vector>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/runtime/system.h>
 
 // Includes no header of CUDA, so that every build can test it.
 
@@ -51,13 +51,13 @@ class Library {
   explicit Library(const LibraryName& name) : name_(name) {
     std::string tried;
     for (const std::string& file : library_files(name, std::getenv(name.variable), std::getenv("CUDA_PATH"))) {
-      library_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+      std::string reason;
+      library_ = open_library(file.c_str(), &reason);
       if (library_) {
         file_ = file;
         return;
       }
-      const char* reason = dlerror();
-      tried += "\n  " + (reason ? std::string(reason) : file);
+      tried += "\n  " + reason;
     }
     const std::string prefix =
         CallSite::is_open() ? std::string(CallSite::op()) + " needs " : std::string("there is no ");
@@ -67,7 +67,7 @@ class Library {
 
   /// Sets a function pointer to the library's function of this name.
   template <class Function> void bind(Function*& function, const char* symbol) const {
-    void* address = dlsym(library_, symbol);
+    void* address = function_of(library_, symbol);
     if (!address)
       throw BackendError(file_ + " has no function " + symbol + ": this version of " + name_.title + " is too old. " +
                          name_.hint);

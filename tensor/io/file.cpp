@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -219,5 +220,54 @@ void AtomicFile::sync_directory() const {
 }
 
 void AtomicFile::fail(const std::string& what, int error) const { refuse(op_, path_, what, error, where_); }
+
+AppendFile::AppendFile(std::string op, std::string path, SourceLocation where)
+    : AppendFile(std::move(op), std::move(path)) {
+  refuse_nul(op_, path_, where);
+  fd_ = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (fd_ < 0) fail("cannot write", errno, where);
+}
+
+std::unique_ptr<AppendFile> AppendFile::make_new(std::string op, std::string path, SourceLocation where) {
+  std::unique_ptr<AppendFile> file(new AppendFile(std::move(op), std::move(path)));
+  refuse_nul(file->op_, file->path_, where);
+  file->fd_ = ::open(file->path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file->fd_ < 0 && errno == EEXIST) return nullptr;
+  if (file->fd_ < 0) file->fail("cannot make", errno, where);
+  return file;
+}
+
+AppendFile::~AppendFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+bool AppendFile::lock() const { return ::flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+
+void AppendFile::cut(std::uint64_t size, SourceLocation where) {
+  if (::ftruncate(fd_, static_cast<off_t>(size)) != 0) fail("cannot write", errno, where);
+  size_ = size;
+}
+
+void AppendFile::append(std::string_view bytes, SourceLocation where) {
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t put = ::write(fd_, bytes.data() + done, bytes.size() - done);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) {
+      const int error = put == 0 ? EIO : errno;
+      if (done > 0) static_cast<void>(::ftruncate(fd_, static_cast<off_t>(size_)));
+      fail("cannot write", error, where);
+    }
+    done += static_cast<std::size_t>(put);
+  }
+  size_ += bytes.size();
+}
+
+void AppendFile::flush(SourceLocation where) const {
+  if (::fdatasync(fd_) != 0) fail("cannot flush", errno, where);
+}
+
+void AppendFile::fail(const char* what, int error, SourceLocation where) const {
+  refuse(op_, path_, what, error, where);
+}
 
 }  // namespace minnow::io

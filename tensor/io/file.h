@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <minnow/tensor/source_location.h>
 
 struct stat;
@@ -68,6 +71,36 @@ class AtomicFile {
   int lock_ = -1;    // another descriptor of the file: keeps its lock until the rename
   int folder_ = -1;  // -1 if the directory is writable but not readable
   std::uint64_t written_ = 0;
+};
+
+/// A file that whole pieces are appended to; others may read it meanwhile.  IoErrors begin with `op`.
+class AppendFile {
+ public:
+  /// Opens the file, or makes it.
+  AppendFile(std::string op, std::string path, SourceLocation where);
+  /// Makes a file; nullptr if there is one of this name.
+  static std::unique_ptr<AppendFile> make_new(std::string op, std::string path, SourceLocation where);
+  ~AppendFile();
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  /// Keeps other writers away for as long as it is open; false if there is one.
+  bool lock() const;
+  /// Cuts it off behind `size` bytes, where the next piece goes.
+  void cut(std::uint64_t size, SourceLocation where);
+  /// All of it, or nothing.
+  void append(std::string_view bytes, SourceLocation where);
+  /// Waits until all is on the disk.
+  void flush(SourceLocation where) const;
+
+ private:
+  AppendFile(std::string op, std::string path) : op_(std::move(op)), path_(std::move(path)) {}
+  [[noreturn]] void fail(const char* what, int error, SourceLocation where) const;
+
+  std::string op_, path_;
+  int fd_ = -1;
+  std::uint64_t size_ = 0;
 };
 
 }  // namespace minnow::io

@@ -1,9 +1,8 @@
 #include <minnow/tensor/io/save.h>
 
-#include <cstdlib>
+#include <filesystem>
 #include <memory>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <system_error>
 #include <utility>
 #include <vector>
 #include <minnow/tensor/error.h>
@@ -97,9 +96,9 @@ std::vector<StateDict> divide(const StateDict& tensors, std::int64_t most) {
 
 /// Removes a regular file, also behind a link.
 void remove_old(const std::string& path) {
-  const std::unique_ptr<char, void (*)(void*)> old(::realpath(path.c_str(), nullptr), &std::free);
-  struct stat info = {};
-  if (old && ::lstat(old.get(), &info) == 0 && S_ISREG(info.st_mode)) ::unlink(old.get());
+  std::error_code failed;
+  const std::filesystem::path old = std::filesystem::canonical(path, failed);
+  if (!failed && std::filesystem::is_regular_file(old, failed)) std::filesystem::remove(old, failed);
 }
 
 void save_shards(const std::vector<StateDict>& shards, const std::string& index_path, const Metadata& metadata,

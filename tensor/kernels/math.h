@@ -77,11 +77,15 @@ template <class T> MINNOW_HD T normal_cdf(T x) { return T(0.5) * (T(1) + erf(x *
 using host::atan2, host::erfinv, host::hypot, host::normal_cdf;
 MINNOW_HD float pow(float x, float y) { return host::pow(x, y); }
 MINNOW_HD float lgamma(float x) { return host::lgamma(x); }
+#ifdef _WIN32
+MINNOW_HD double lgamma(double x) { return ::lgamma(x); }
+#else
 // lgamma_r, because lgamma writes the sign of gamma(x) to a global.
 MINNOW_HD double lgamma(double x) {
   int sign = 0;
   return ::lgamma_r(x, &sign);
 }
+#endif
 #endif
 MINNOW_HD double pow(double x, double y) { return ::pow(x, y); }
 

@@ -1,14 +1,10 @@
 #include <minnow/tensor/runtime/allocator.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/runtime/storage_origin.h>
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
+#include <minnow/tensor/runtime/system.h>
 
 namespace minnow::detail {
 namespace {
@@ -20,13 +16,9 @@ class HostMemory final : public MemorySource {
  public:
   void* obtain(std::size_t bytes) noexcept override {
     const std::size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
-    void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-#if defined(__linux__)
-    if (block && bytes >= kHugePage) madvise(block, bytes, MADV_HUGEPAGE);
-#endif
-    return block;
+    return allocate_aligned(alignment, bytes);
   }
-  void release(void* block, std::size_t) noexcept override { std::free(block); }
+  void release(void* block, std::size_t) noexcept override { free_aligned(block); }
   std::string name() const override { return "cpu"; }
 };
 

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
+#ifdef _OPENMP
 #include <omp.h>
+#endif
 #include <optional>
-#include <pthread.h>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -16,17 +18,31 @@
 #include <utility>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/runtime/calling_thread.h>
+#include <minnow/tensor/runtime/system.h>
 
 namespace minnow {
 namespace {
 
+detail::ThreadSettings openmp_settings() {
+  const char* wanted = std::getenv("OMP_NUM_THREADS");
+#ifdef _OPENMP
+  return {wanted,
+          omp_get_max_threads(),
+          omp_get_thread_limit(),
+          omp_get_max_active_levels(),
+          omp_get_num_procs(),
+          detail::cpu_quota()};
+#else
+  const int processors = detail::processors(), given = wanted ? std::atoi(wanted) : 0;
+  return {wanted, given > 0 ? given : processors, std::numeric_limits<int>::max(), 1, processors, detail::cpu_quota()};
+#endif
+}
+
 std::atomic<int>& setting() {
   static auto* threads = [] {  // never destroyed: destructors of globals may call operations
     // A forked child has only the calling thread.
-    pthread_atfork(nullptr, nullptr, [] { setting().store(1, std::memory_order_relaxed); });
-    return new std::atomic<int>(
-        detail::first_num_threads({std::getenv("OMP_NUM_THREADS"), omp_get_max_threads(), omp_get_thread_limit(),
-                                   omp_get_max_active_levels(), omp_get_num_procs(), detail::cpu_quota()}));
+    detail::at_fork_in_child([] { setting().store(1, std::memory_order_relaxed); });
+    return new std::atomic<int>(detail::first_num_threads(openmp_settings()));
   }();
   return *threads;
 }

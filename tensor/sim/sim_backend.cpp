@@ -7,10 +7,10 @@
 #include <mutex>
 #include <new>
 #include <pthread.h>
-#include <unistd.h>
 #include <utility>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/runtime/system.h>
 #include <minnow/tensor/sim/options.h>
 #include <minnow/tensor/sim/sim_device.h>
 
@@ -20,9 +20,8 @@ namespace {
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
 std::size_t machine_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
-  return pages > 0 && size > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(size)
-                               : std::size_t{16} << 30;
+  const std::size_t bytes = minnow::detail::physical_memory();
+  return bytes > 0 ? bytes : std::size_t{16} << 30;
 }
 
 /// The current options.  Never destroyed, like the devices.

@@ -1,7 +1,7 @@
 #include <minnow/tensor/sim/sim_device.h>
 
 #include <array>
-#include <cstdlib>
+#include <minnow/tensor/runtime/system.h>
 #include <minnow/tensor/sim/options.h>
 
 namespace minnow::sim {
@@ -10,13 +10,13 @@ void* LimitedMemory::obtain(std::size_t bytes) noexcept {
   constexpr std::size_t kAlignment = 64;
   const std::size_t limit = limit_.load(std::memory_order_relaxed);
   if (used_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= limit)
-    if (void* block = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment)) return block;
+    if (void* block = minnow::detail::allocate_aligned(kAlignment, bytes)) return block;
   used_.fetch_sub(bytes, std::memory_order_relaxed);
   return nullptr;
 }
 
 void LimitedMemory::release(void* block, std::size_t bytes) noexcept {
-  std::free(block);
+  minnow::detail::free_aligned(block);
   used_.fetch_sub(bytes, std::memory_order_relaxed);
 }
 

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <minnow/tensor/io/file.h>
 #include <minnow/tensorboard/tensorboard.h>
 
 namespace minnow::tensorboard {
@@ -28,26 +30,20 @@ double now();
 class Writer::File {
  public:
   File(const std::string& folder, SourceLocation where);
-  ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_->path(); }
   /// Appends a record of each, all of them by one call of the system: all or none.
   void append(std::span<const std::string> all, SourceLocation where);
   void append(const std::string& data, SourceLocation where) { append({&data, 1}, where); }
   /// The same of hyperparameters, of which a file has one set: ValueError.
   void append_hparams(std::span<const std::string> all, SourceLocation where);
-  void flush(SourceLocation where) const;
+  void flush(SourceLocation where) const { file_->flush(where); }
 
  private:
-  void write(const std::string& records, SourceLocation where);  // the caller holds mutex_
-  [[noreturn]] void fail(const std::string& what, int error, SourceLocation where) const;
-
-  std::string path_;
-  int fd_ = -1;
+  std::unique_ptr<io::AppendFile> file_;
   std::mutex mutex_;  // guards what is below, and the end of the file
-  std::int64_t size_ = 0;
   bool has_hparams_ = false;
 };
 

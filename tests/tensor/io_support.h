@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
@@ -21,8 +22,9 @@ namespace minnow::test {
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
-    std::string name = (in / "minnow-test-XXXXXX").string();
-    path_ = mkdtemp(name.data());
+    std::random_device random;
+    do path_ = in / ("minnow-test-" + std::to_string(random()));
+    while (!std::filesystem::create_directory(path_));
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -58,6 +60,7 @@ template <class Call> std::string io_error(Call call) {
   return "no error";
 }
 
+#ifndef _WIN32
 /// Root can access everything: becomes another user for a scope.
 class Unprivileged {
  public:
@@ -73,6 +76,7 @@ class Unprivileged {
  private:
   bool was_root_;
 };
+#endif
 
 /// A contiguous tensor with these bytes, made without any operation.
 inline Tensor from_bytes(DType dtype, const Shape& shape, const void* bytes, std::size_t size) {

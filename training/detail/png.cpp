@@ -33,10 +33,10 @@ std::string encode_png(const Tensor& image) {
     for (std::size_t y = 0; y < height; ++y)
       for (std::size_t x = 0; x < width; ++x)
         lines[y * line + 1 + x * channels + c] = static_cast<char>(planes[(c * height + y) * width + x]);
-  uLongf size = compressBound(lines.size());
+  auto size = compressBound(static_cast<uLong>(lines.size()));
   std::string packed(size, '\0');
   if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(lines.data()),
-                lines.size(), Z_DEFAULT_COMPRESSION) != Z_OK)
+                static_cast<uLong>(lines.size()), Z_DEFAULT_COMPRESSION) != Z_OK)
     throw std::bad_alloc();  // its only failure here
   packed.resize(size);
 

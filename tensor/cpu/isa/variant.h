@@ -8,8 +8,8 @@
 // unnamed namespaces, and nothing of the standard library is instantiated here.
 //
 // A file may hold a whole operation: the loops, a constant table of them (MINNOW_ISA_TABLE), and under MINNOW_ISA_ONCE
-// what is compiled for the baseline alone and takes the current table by MINNOW_ISA_LOOPS.  Loops that several
-// operations use are in the table of kernels.h.
+// what is compiled for the lowest instruction set alone and takes the current table by MINNOW_ISA_LOOPS.  Loops that
+// several operations use are in the table of kernels.h.
 //
 // The baseline and AVX2 fill the whole table; AVX-512 replaces the float32 loops, which gain most from wider vectors.
 
@@ -27,8 +27,12 @@
   }                                  \
   }
 /// The table of the current instruction set (isa.h).
-#if MINNOW_ISA_X86
+#if MINNOW_ISA_BASELINE && MINNOW_ISA_AVX512
 #define MINNOW_ISA_LOOPS(name) ::minnow::cpu::current_of(baseline::name, avx2::name, avx512::name)
+#elif MINNOW_ISA_AVX512
+#define MINNOW_ISA_LOOPS(name) ::minnow::cpu::current_of(avx2::name, avx2::name, avx512::name)
+#elif MINNOW_ISA_AVX2
+#define MINNOW_ISA_LOOPS(name) ::minnow::cpu::current_of(avx2::name, avx2::name, avx2::name)
 #else
 #define MINNOW_ISA_LOOPS(name) baseline::name
 #endif

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -14,6 +13,7 @@
 #include <minnow/tensor/cpu/runtime/each_part.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/runtime/system.h>
 
 // LAPACK is loaded when it is first needed, so that a program without linalg needs none: OpenBLAS, or any other.  Its
 // matrices are column-major, which ours are if read as transposes: only QR and eigenvectors are copied.
@@ -31,13 +31,13 @@ const Library& library() {
     const char* named = std::getenv("MINNOW_LAPACK");
     Library l;
     for (const char* file : {named && *named ? named : "libopenblas.so.0", "liblapack.so.3", "liblapack.so"})
-      if ((l.handle = dlopen(file, RTLD_NOW | RTLD_LOCAL))) break;
+      if ((l.handle = open_library(file))) break;
     if (!l.handle) return l;
     // OpenBLAS would divide a matrix among threads of its own, beside ours.
-    if (auto* const set_threads = reinterpret_cast<void (*)(int)>(dlsym(l.handle, "openblas_set_num_threads")))
+    if (auto* const set_threads = reinterpret_cast<void (*)(int)>(function_of(l.handle, "openblas_set_num_threads")))
       set_threads(1);
     // Built without threads it has no locks either.
-    if (auto* const parallel = reinterpret_cast<int (*)()>(dlsym(l.handle, "openblas_get_parallel")))
+    if (auto* const parallel = reinterpret_cast<int (*)()>(function_of(l.handle, "openblas_get_parallel")))
       l.takes_threads = parallel() != 0;
     return l;
   }();
@@ -52,7 +52,7 @@ const Library& library() {
 template <class... Args> class Fortran {
  public:
   void load(const std::string& name) {
-    call_ = reinterpret_cast<decltype(call_)>(dlsym(library().handle, name.c_str()));
+    call_ = reinterpret_cast<decltype(call_)>(function_of(library().handle, name.c_str()));
     if (!call_) throw BackendError("the LAPACK that was found has no function " + name + "\ninstall another version");
   }
   void operator()(Args... args) const { call_(address(args)..., 1, 1, 1, 1); }

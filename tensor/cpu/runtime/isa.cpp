@@ -1,6 +1,7 @@
 #include <minnow/tensor/cpu/runtime/isa.h>
 
 #include <atomic>
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::cpu {
@@ -19,25 +20,32 @@ template <class Family> void install_loops(Kernels& k);
 namespace {
 
 /// Installs the loops of an instruction set over those of the narrower ones.
-template <class... F> void install([[maybe_unused]] Isa isa, Kernels& k, kernels::List<F...>) {
+template <class... F> void install([[maybe_unused]] Isa isa, [[maybe_unused]] Kernels& k, kernels::List<F...>) {
+#if MINNOW_ISA_BASELINE
   (baseline::install_loops<F>(k), ...);
-#if MINNOW_ISA_X86
+#endif
+#if MINNOW_ISA_AVX2
   if (isa != Isa::kBaseline) (avx2::install_loops<F>(k), ...);
+#endif
+#if MINNOW_ISA_AVX512
   if (isa == Isa::kAvx512) (avx512::install_loops<F>(k), ...);
 #endif
 }
 
+/// Whether the loops were compiled and the processor has the instructions.
 bool supported(Isa isa) {
-#if MINNOW_ISA_X86
+#if MINNOW_ISA_AVX2
   // __builtin_cpu_supports also checks that the operating system saves the registers.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   if (isa == Isa::kAvx2) return avx2;
+#if MINNOW_ISA_AVX512
   if (isa == Isa::kAvx512) {
     return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   }
 #endif
-  return isa == Isa::kBaseline;
+#endif
+  return MINNOW_ISA_BASELINE && isa == Isa::kBaseline;
 }
 
 struct Tables {
@@ -60,10 +68,11 @@ const Tables& tables() {
 std::atomic<const Kernels*> current{nullptr};
 
 const Kernels& choose() {
-  for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kBaseline}) {
-    if (use_isa(isa)) break;
-  }
-  return *current.load(std::memory_order_acquire);
+  for (const Isa isa : {Isa::kAvx512, Isa::kAvx2, Isa::kBaseline})
+    if (use_isa(isa)) return *current.load(std::memory_order_acquire);
+  throw BackendError(
+      "cpu: this program's minnow was built for processors with AVX2, which this one does not have\n"
+      "build it with -DMINNOW_INSTRUCTIONS=ALL, or on this machine with NATIVE");
 }
 
 }  // namespace

@@ -8,9 +8,10 @@ namespace minnow::cpu {
 enum class Isa : std::uint8_t { kBaseline, kAvx2, kAvx512 };
 inline constexpr int kIsas = 3;
 
-/// Whether the processor and the operating system support it.
+/// Whether this build has its loops, and the processor and the operating system support it.
 bool isa_supported(Isa isa);
 /// The current loops: those of the best instruction set of this machine, unless use_isa() chose others.
+/// BackendError if there are none for this processor.
 const Kernels& loops();
 /// Chooses the loops of later operations, for tests.  Returns false, without effect, if it is not supported.
 bool use_isa(Isa isa);

@@ -5,12 +5,14 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#ifdef _OPENMP
 #include <omp.h>
-#include <pthread.h>
+#endif
 #include <thread>
 #include <utility>
 #include <vector>
 #include <minnow/tensor/cpu/runtime/spin_wait.h>
+#include <minnow/tensor/runtime/system.h>
 
 namespace minnow::cpu {
 namespace {
@@ -26,7 +28,7 @@ thread_local LoopState loop_state;
 /// The number of forks so far.  A forked child has no helpers, and must not wait for those of its parent.
 std::atomic<int>& forks() {
   static auto* count = [] {
-    pthread_atfork(nullptr, nullptr, [] { forks().fetch_add(1, std::memory_order_relaxed); });
+    minnow::detail::at_fork_in_child([] { forks().fetch_add(1, std::memory_order_relaxed); });
     return new std::atomic<int>(0);
   }();
   return *count;
@@ -47,8 +49,8 @@ class Team {
   Team() : forks_(forks().load(std::memory_order_relaxed)), shares_(1) {}
   ~Team() {
     for (auto& helper : helpers_) {
-      helper->go.store(kEnd);  // not a mere release: notify_one() then reads whether it sleeps, and it is joined below
-      helper->go.notify_one();
+      helper->go.store(kEnd);  // not a mere release: wake() then reads whether it sleeps, and it is joined below
+      minnow::detail::wake(helper->go);
     }
     for (auto& helper : helpers_) helper->thread.join();
   }
@@ -73,14 +75,14 @@ class Team {
     if (++loop_ == kEnd) loop_ = 1;
     for (std::size_t i = 0; i + 1 < static_cast<std::size_t>(threads_); ++i) {
       helpers_[i]->go.store(loop_, std::memory_order_release);
-      helpers_[i]->go.notify_one();
+      minnow::detail::wake(helpers_[i]->go);
     }
     work(0);
     inside_.fetch_and(~kOpen, std::memory_order_acq_rel);
     patience_.wait([&] { return inside_.load(std::memory_order_acquire) == 0; },
                    [&] {
                      const std::uint32_t others = inside_.load(std::memory_order_acquire);
-                     if (others != 0) inside_.wait(others, std::memory_order_acquire);
+                     if (others != 0) minnow::detail::sleep_while(inside_, others);
                    });
     if (failed_.load(std::memory_order_relaxed)) {
       failed_.store(false, std::memory_order_relaxed);
@@ -117,18 +119,20 @@ class Team {
   }
 
   void help(Helper& own, int number) {
+#ifdef _OPENMP
     omp_set_num_threads(1);  // this thread's setting, which oneDNN obeys
+#endif
     loop_state.number = number;
     std::uint32_t seen = 0;
     SpinWait patience;
     for (;;) {
       patience.wait([&] { return own.go.load(std::memory_order_acquire) != seen; },
-                    [&] { own.go.wait(seen, std::memory_order_acquire); });
+                    [&] { minnow::detail::sleep_while(own.go, seen); });
       seen = own.go.load(std::memory_order_acquire);
       if (seen == kEnd) return;
       if (!enter()) continue;
       if (number < threads_) work(number);  // otherwise this is a later loop, with fewer threads
-      if (inside_.fetch_sub(1, std::memory_order_acq_rel) == 1) inside_.notify_one();
+      if (inside_.fetch_sub(1, std::memory_order_acq_rel) == 1) minnow::detail::wake(inside_);
     }
   }
 
@@ -204,7 +208,12 @@ Team* own_team() noexcept {
 
 int thread_number() { return loop_state.number; }
 
-bool in_parallel() { return loop_state.inside || omp_in_parallel() != 0; }
+bool in_parallel() {
+#ifdef _OPENMP
+  if (omp_in_parallel() != 0) return true;
+#endif
+  return loop_state.inside;
+}
 
 void run_on_team(std::int64_t n, int threads, LoopBody body, const void* object) {
   threads = static_cast<int>(std::min<std::int64_t>(n, std::min(threads, loop_state.limit)));

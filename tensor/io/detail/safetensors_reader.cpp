@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <new>
 #include <numeric>
 #include <span>
 #include <string>
-#include <unistd.h>
+#include <system_error>
 #include <utility>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -99,9 +100,10 @@ void SafetensorsReader::add_index(const char* op, const io::InputFile& index, So
   try {
     const ShardIndex shards = io::detail::read_shard_index(index);
     const std::string folder = path_.substr(0, path_.find_last_of('/') + 1);
+    std::error_code failed;
     for (std::size_t i = 0; i < shards.files.size(); ++i) {
       const std::string& name = shards.files[i];
-      if (::access((folder + name).c_str(), F_OK) != 0)
+      if (!std::filesystem::exists(folder + name, failed))
         throw Refusal{"no file '" + name + "' beside it", "all files that it names"};
       const std::size_t begin = tensors_.size();
       add_file(op, std::make_unique<io::InputFile>(op, folder + name, where), where);

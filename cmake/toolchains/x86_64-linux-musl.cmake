@@ -1,0 +1,16 @@
+# Static programs for any Linux on x86-64: musl and libc++, as the compiler of PyPI's package ziglang brings them (./run cross
+# musl installs it).
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR x86_64)
+get_filename_component(minnow_zig "${CMAKE_CURRENT_LIST_DIR}/../../build/zig/bin" ABSOLUTE)
+set(CMAKE_C_COMPILER "${minnow_zig}/zig-cc")
+set(CMAKE_CXX_COMPILER "${minnow_zig}/zig-c++")
+set(CMAKE_AR "${minnow_zig}/zig-ar")
+set(CMAKE_RANLIB "${minnow_zig}/zig-ranlib")
+get_filename_component(minnow_libraries "${CMAKE_CURRENT_LIST_DIR}/../../build/musl-libraries" ABSOLUTE)
+set(CMAKE_FIND_ROOT_PATH "${minnow_libraries}")
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-static")

@@ -1,0 +1,15 @@
+#!/bin/sh
+# zig.sh FOLDER: installs PyPI's ziglang there, a clang with libc++ and musl, and bin/zig-c++ and its like, which compile static
+# programs.
+set -eu
+folder=$1
+[ ! -e "$folder/bin/zig-c++" ] || exit 0
+python3 -m venv "$folder/venv"
+"$folder/venv/bin/pip" -q install ziglang==0.17.1
+mkdir -p "$folder/bin"
+for tool in cc c++ ar ranlib; do
+  target="" # of the compilers alone
+  case $tool in c*) target="-target x86_64-linux-musl" ;; esac
+  printf '#!/bin/sh\nexec "%s" -m ziglang %s %s "$@"\n' "$folder/venv/bin/python" "$tool" "$target" >"$folder/bin/zig-$tool"
+  chmod +x "$folder/bin/zig-$tool"
+done
