@@ -1,5 +1,5 @@
 # Libraries over minnow that a program links if it names them: minnow::vision, minnow::text, minnow::distributions,
-# minnow::tensorboard, and minnow::distributed.  minnow_wings: those that are built; minnow_wing_objects: their objects, for programs that link
+# minnow::tensorboard, minnow::onnx, and minnow::distributed.  minnow_wings: those that are built; minnow_wing_objects: their objects, for programs that link
 # another minnow; minnow_wing_libraries: what these link.
 
 set(minnow_wings "")
@@ -53,8 +53,10 @@ if(Protozero_FOUND)
   minnow_wing(tensorboard -Os minnow_nn)
   # Headers alone, which users of the library do not need.
   target_include_directories(minnow_tensorboard_objects SYSTEM PRIVATE "${Protozero_INCLUDE_DIR}")
+  minnow_wing(onnx -Os minnow_nn)
+  target_include_directories(minnow_onnx_objects SYSTEM PRIVATE "${Protozero_INCLUDE_DIR}")
 else()
-  message(STATUS "building without minnow::tensorboard: protozero was not found (Debian: libprotozero-dev)")
+  message(STATUS "building without minnow::tensorboard and minnow::onnx: protozero was not found (Debian: libprotozero-dev)")
 endif()
 set(minnow_with_all_wings OFF)
 if(TARGET minnow_vision AND TARGET minnow_text AND TARGET minnow_tensorboard)

@@ -10,6 +10,7 @@
 #include <minnow/ops/products/matmul.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/raw/elementwise.h>
 
@@ -243,6 +244,17 @@ RecurrentState recurrent_layer(Recurrence kind, const Tensor& x, const Recurrent
     const NoGradGuard guard;
     y = run(kind, x.detach(), {state.h.detach(), state.c.defined() ? state.c.detach() : Tensor()}, w, steps, keep);
   }
+  if (is_heard()) [[unlikely]]
+    tell(name_of(kind), {y.h, y.c},
+         {{"x", x},
+          {"h", state.h},
+          {"c", state.c, kOptional},
+          {"input", w.input},
+          {"hidden", w.hidden},
+          {"input_bias", w.input_bias, kOptional},
+          {"hidden_bias", w.hidden_bias, kOptional},
+          {"active", active, kOptional},
+          {"scale", w.input_scale, kOptional}});
   if (!keep) return y;
   const auto saved = [](const Tensor& t) { return Saved(t); };
   const auto gradient = [kind, steps, y = Saved::output(y.h), x = saved(x), h = saved(state.h), c = saved(state.c),

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/checked.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
@@ -72,6 +73,8 @@ Tensor full(const Shape& shape, Scalar value, const TensorOptions& options, Sour
   detail::require_representable(value, dtype);
   const Tensor out = raw::allocate(shape, contiguous_strides(shape), dtype, options.device, options.pinned);
   if (out.numel()) backend_of(out.device()).run(calls::Fill{out, value.storable()});
+  if (detail::is_heard()) [[unlikely]]
+    detail::tell("full", {out}, {}, {{"shape", detail::list_of(shape)}, {"value", value.as_double()}});
   return out;
 }
 
@@ -154,6 +157,9 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, const TensorOptions& optio
   if (exact && range.exceeds_double()) return exact_arange(range, n, options);
   const Tensor out = empty({n}, {dtype, options.device, options.pinned});
   if (out.numel()) backend_of(out.device()).run(calls::Arange{out, start.as_double(), step.as_double()});
+  if (detail::is_heard()) [[unlikely]]
+    detail::tell("arange", {out}, {},
+                 {{"start", start.as_double()}, {"stop", stop.as_double()}, {"step", step.as_double()}});
   return out;
 }
 
@@ -267,6 +273,8 @@ Tensor full_like(const In& x, Scalar value, std::optional<DType> dtype) {
   detail::require_representable(value, dtype.value_or(x->dtype()));
   const Tensor out = empty_like(x, dtype);
   if (out.numel()) backend_of(out.device()).run(calls::Fill{out, value.storable()});
+  if (detail::is_heard()) [[unlikely]]
+    detail::tell("full_like", {out}, {{"x", *x}}, {{"value", value.as_double()}});
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <minnow/ops/detail/windows.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/shape/rearrange.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/checked.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
@@ -147,6 +148,20 @@ Tensor convolve_volumes(const Tensor& x, const Tensor& w, const Tensor& b, const
   return y.reshape({s[0], s[2], y.size(1), y.size(2), y.size(3)}).permute({0, 2, 1, 3, 4});
 }
 
+/// Tells of a convolution of a batch.
+Tensor told(Tensor y, const char* name, Operands operands, const Geometry& g, Activation activation = {}) {
+  const auto list = [](const Extents& e) { return std::vector<std::int64_t>(e.begin(), e.end()); };
+  if (is_heard()) [[unlikely]]
+    tell(name, {y}, operands,
+         {{"stride", list(g.stride)},
+          {"padding", list(g.padding)},
+          {"dilation", list(g.dilation)},
+          {"output_padding", list(g.output_padding)},
+          {"groups", g.groups},
+          {"activation", static_cast<std::int64_t>(activation)}});
+  return y;
+}
+
 template <class Size> Tensor convolution(const BoundOperands<3>& op, const ConvFuncOptions<Size>& options) {
   Geometry g = geometry(options);
   const Tensor &x = op[0], &w = op[1], &b = op[2];
@@ -158,9 +173,11 @@ template <class Size> Tensor convolution(const BoundOperands<3>& op, const ConvF
   const Tensor in = padded(x, w, g, op);
   check_kernel(in, w, g, op);
   check_dtypes(x, w, b, op);
-  if (g.dims() == 3) return convolve_volumes(in, w, b, g, options.activation);
-  if (g.dims() == 2) return convolve(in, w, b, g.last_two(), options.activation);
-  return convolve(in.unsqueeze(2), w.unsqueeze(2), b, g.last_two(), options.activation).squeeze(2);
+  Tensor y;
+  if (g.dims() == 3) y = convolve_volumes(in, w, b, g, options.activation);
+  else if (g.dims() == 2) y = convolve(in, w, b, g.last_two(), options.activation);
+  else y = convolve(in.unsqueeze(2), w.unsqueeze(2), b, g.last_two(), options.activation).squeeze(2);
+  return told(std::move(y), "conv", {{"x", in}, {"weight", w}, {"bias", b, kOptional}}, g, options.activation);
 }
 
 std::int64_t transposed_size(const Geometry& g, const Tensor& x, const Tensor& w, int d) {
@@ -225,13 +242,13 @@ template <class Size> Tensor transposed(const BoundOperands<3>& op, const ConvTr
   if (g.dims() == 3) y = transposed_volumes(x, w, g);
   else if (g.dims() == 2) y = transposed_images(x, w, g.last_two(), {g.output_padding[0], g.output_padding[1]});
   else y = transposed_images(x.unsqueeze(2), w.unsqueeze(2), g.last_two(), {0, g.output_padding[0]}).squeeze(2);
-  if (!b.defined()) return y;
+  if (!b.defined()) return told(std::move(y), "conv_transpose", op, g);
   Shape shape = Shape::filled(g.dims() + 1, 1);
   shape[0] = b.shape()[0];
   const Tensor each = b.reshape(shape);
   if (records(y, b)) return add(y, each);
   raw::binary_(raw::kBinary<kernels::Add>, y, each);
-  return y;
+  return told(std::move(y), "conv_transpose", op, g);
 }
 
 }  // namespace

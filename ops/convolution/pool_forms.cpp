@@ -10,6 +10,7 @@
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/shape/rearrange.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/checked.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -120,9 +121,20 @@ Tensor as_volumes(const Tensor& depths, const Tensor& images, const Tensor& x) {
   return depths.reshape({depths.size(0), depths.size(1), depths.size(2), images.size(2), images.size(3)});
 }
 
+void tell_of(const char* name, std::initializer_list<Tensor> results, const Tensor& x, const Geometry& g) {
+  const auto list = [](const Extents& e) { return std::vector<std::int64_t>(e.begin(), e.end()); };
+  tell(name, results, {{"x", x}},
+       {{"kernel", list(g.kernel)},
+        {"stride", list(g.stride)},
+        {"padding", list(g.padding)},
+        {"dilation", list(g.dilation)},
+        {"ceil_mode", g.ceil_mode},
+        {"count_include_pad", g.count_include_pad},
+        {"adaptive", g.adaptive}});
+}
+
 /// The largest elements, and their positions (int64) if they are asked for.
-MinMax largest(const Tensor& x, const Geometry& g, bool indices) {
-  check(x, g);
+MinMax largest_of(const Tensor& x, const Geometry& g, bool indices) {
   const auto positions = [&](const Tensor& of) { return indices ? raw::cast(of, DType::int64) : Tensor(); };
   if (g.dims() == 2) {
     const auto found = detail::max_pool(x, g.last_two(), g.ceil_mode);
@@ -146,11 +158,26 @@ MinMax largest(const Tensor& x, const Geometry& g, bool indices) {
   return {values, as_volumes(at, images.values, x)};
 }
 
-Tensor average(const Tensor& x, const Geometry& g) {
+MinMax largest(const Tensor& x, const Geometry& g, bool indices) {
+  check(x, g);
+  MinMax found = largest_of(x, g, indices);
+  if (is_heard()) [[unlikely]]
+    tell_of("max_pool", {found.values, found.indices}, x, g);
+  return found;
+}
+
+Tensor average_of(const Tensor& x, const Geometry& g) {
   if (g.dims() == 1) return detail::avg_pool(x.unsqueeze(2), g.last_two(), g.ceil_mode).squeeze(2);
   if (g.dims() == 2) return detail::avg_pool(x, g.last_two(), g.ceil_mode);
   const Tensor images = detail::avg_pool(as_images(x), g.last_two(), g.ceil_mode);
   return as_volumes(detail::avg_pool(as_depths(images, x), g.depth(), g.ceil_mode), images, x);
+}
+
+Tensor average(const Tensor& x, const Geometry& g) {
+  Tensor y = average_of(x, g);
+  if (is_heard()) [[unlikely]]
+    tell_of("avg_pool", {y}, x, g);
+  return y;
 }
 
 /// Sums divided by a number: of whole windows, for which x gets zeros at the end.

@@ -12,6 +12,7 @@
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/products/matmul.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
@@ -225,11 +226,9 @@ Tensor antialiasing(const Axis& a, const InterpolateOptions& o, DType dtype, Dev
 
 }  // namespace
 
-Tensor interpolate(const In& x_, const InterpolateOptions& o) {
-  const Operation op("interpolate", x_.where, {kKept, kWide}, {{"x", *x_}});
-  const Tensor& x = op[0];
-  check(op, o);
-  const std::vector<Axis> axes = axes_of(op, o);
+namespace {
+
+Tensor interpolated(const Tensor& x, const InterpolateOptions& o, const std::vector<Axis>& axes) {
   if (o.mode == Mode::nearest || o.mode == Mode::nearest_exact)
     return by_rows(x, axes, [&](const Tensor& rows, std::span<const Axis> of_rows) {
       return nearest(rows, of_rows, o.mode == Mode::nearest_exact);
@@ -261,6 +260,27 @@ Tensor interpolate(const In& x_, const InterpolateOptions& o) {
     });
     return y.is_same(rows) ? rows.clone() : y.to(x.dtype());
   });
+}
+
+}  // namespace
+
+Tensor interpolate(const In& x_, const InterpolateOptions& o) {
+  const Operation op("interpolate", x_.where, {kKept, kWide}, {{"x", *x_}});
+  check(op, o);
+  const std::vector<Axis> axes = axes_of(op, o);
+  Tensor y = interpolated(op[0], o, axes);
+  if (is_heard() && o.mode != Mode::area) [[unlikely]] {  // that is an adaptive pool, which tells
+    std::vector<std::int64_t> sizes;
+    std::vector<double> factors;
+    for (const Axis& a : axes) sizes.push_back(a.out), factors.push_back(a.factor);
+    tell("interpolate", {y}, op,
+         {{"mode", std::string_view(kNames[static_cast<int>(o.mode)])},
+          {"align_corners", o.align_corners},
+          {"antialias", o.antialias},
+          {"size", sizes},
+          {"factors", factors}});
+  }
+  return y;
 }
 
 }  // namespace minnow

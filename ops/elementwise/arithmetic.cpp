@@ -5,6 +5,7 @@
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -191,6 +192,8 @@ template <class F, Precision P = kKept> Tensor call(const TensorLike& a, const T
   const Tensors<P> x(site, a, b);
   const Two op(site, {{"a", x.a}, {"b", x.b}}, HostScalars::allowed);
   Tensor y = raw::binary(op.backend(), raw::kBinary<F>, x.a, x.b);
+  if (is_heard()) [[unlikely]]
+    tell(F::kName.data(), {y}, op);
   if constexpr (has_gradient<F>())
     if (op.records()) return recorded(F(), std::move(y), op);
   return y;
@@ -202,7 +205,11 @@ template <class F> Tensor call_(const In& self, const TensorLike& other) {
   const Tensors<kKept> x(site, self, other);
   return detail::in_place(
       kName, self, records(x.a, x.b), [&] { return call<F>(self, x.b); },
-      [&] { raw::binary_(raw::kBinary<F>, self, x.b); });
+      [&] {
+        raw::binary_(raw::kBinary<F>, self, x.b);
+        if (is_heard()) [[unlikely]]
+          tell(kName, {*self}, {{"self", *self}, {"other", x.b}});
+      });
 }
 
 }  // namespace
@@ -279,6 +286,8 @@ Tensor where(const In& condition, const TensorLike& a, const TensorLike& b) {
   const Tensor w = b.is_number() ? raw::scalar_tensor(b.number, x) : *b.tensor;
   const BoundOperands op(site, {{"condition", *condition}, {"a", x}, {"b", w}}, HostScalars::allowed);
   Tensor y = raw::where(op.backend(), condition, x, w);
+  if (is_heard()) [[unlikely]]
+    tell("where", {y}, op);
   if (!records(x, w)) return y;
   return op.record(std::move(y), {x, w}, [c = Saved(*condition)](const Tensor& g, Needs needs) -> Gradients {
     return {needs[0] ? where(c(), g, 0.0) : Tensor(), needs[1] ? where(c(), 0.0, g) : Tensor()};
@@ -316,6 +325,8 @@ Tensor clamp(const In& x, const TensorLike& low, const TensorLike& high) {
   if (!b.defined()) return maximum(*x, a);
   if (!a.defined()) return minimum(*x, b);
   Tensor y = raw::ternary(raw::kTernary<kernels::ClampBetween>, *x, a, b);
+  if (is_heard()) [[unlikely]]
+    tell("clamp_between", {y}, {{"x", *x}, {"low", a}, {"high", b}});
   return record("clamp", std::move(y), {*x, a, b},
                 [x = Saved(*x), a = Saved(a), b = Saved(b)](const Tensor& g, Needs needs) {
                   return clamp_gradients(g, x(), a(), b(), needs);
@@ -335,6 +346,8 @@ Tensor lerp(const In& a, const In& b, const TensorLike& weight) {
   const Tensors<kKept> x(site, a, weight);
   const BoundOperands op(site, {{"a", *a}, {"b", *b}, {"weight", x.b}}, HostScalars::allowed);
   Tensor y = raw::ternary(op.backend(), raw::kTernary<kernels::Lerp>, a, b, x.b, 0, "weight");
+  if (is_heard()) [[unlikely]]
+    tell("lerp", {y}, op);
   return op.record(std::move(y),
                    [a = Saved(*a), b = Saved(*b), w = Saved(x.b)](const Tensor& g, Needs needs) -> Gradients {
                      return {needs[0] ? mul(g, sub(1, w())) : Tensor(), needs[1] ? mul(g, w()) : Tensor(),
@@ -349,6 +362,8 @@ Tensor add_scaled(const char* name, const In& a, const In& b, double p) {
   if (!a->defined() || !b->defined() || a->dtype() != b->dtype() || a->shape() != b->shape() || !a->is_floating_point())
     return {};
   Tensor y = raw::ternary(raw::kTernary<kernels::Addcmul>, a, b, raw::scalar_tensor(1, *a), p);
+  if (is_heard()) [[unlikely]]
+    tell("add_scaled", {y}, {{"a", *a}, {"b", *b}}, {{"alpha", p}});
   return record(name, std::move(y), {a, b}, [p](const Tensor& g, Needs needs) -> Gradients {
     return {g, needs[1] ? mul(g, p) : Tensor()};
   });
@@ -400,6 +415,8 @@ bool allclose(const In& a, const In& b, double rtol, double atol, bool equal_nan
 Tensor addcmul(const In& a, const In& b, const In& c, double value) {
   const Operation op("addcmul", a.where, {kKept, kWidest}, {{"a", *a}, {"b", *b}, {"c", *c}}, HostScalars::allowed);
   Tensor y = raw::ternary(op.backend(), raw::kTernary<kernels::Addcmul>, op[0], op[1], op[2], value);
+  if (is_heard()) [[unlikely]]
+    tell("addcmul", {y}, op, {{"value", value}});
   return op.record(
       std::move(y), [b = Saved(op[1]), c = Saved(op[2]), value](const Tensor& g, Needs needs) -> Gradients {
         return {g, needs[1] ? mul(mul(g, c()), value) : Tensor(), needs[2] ? mul(mul(g, b()), value) : Tensor()};
@@ -409,6 +426,8 @@ Tensor addcmul(const In& a, const In& b, const In& c, double value) {
 Tensor addcdiv(const In& a, const In& b, const In& c, double value) {
   const Operation op("addcdiv", a.where, {kKept, kWidest}, {{"a", *a}, {"b", *b}, {"c", *c}}, HostScalars::allowed);
   Tensor y = raw::ternary(op.backend(), raw::kTernary<kernels::Addcdiv>, op[0], op[1], op[2], value);
+  if (is_heard()) [[unlikely]]
+    tell("addcdiv", {y}, op, {{"value", value}});
   return op.record(std::move(y),
                    [b = Saved(op[1]), c = Saved(op[2]), value](const Tensor& g, Needs needs) -> Gradients {
                      const Tensor over_c = mul(div(g, c()), value);

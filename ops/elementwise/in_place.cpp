@@ -2,6 +2,7 @@
 #include <minnow/ops/detail/in_place.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -55,12 +56,21 @@ Tensor copy_(const In& self, const In& source) {
   return detail::in_place(
       "copy_", self, records(*self, *source),
       [&] { return source->to(self->device(), self->dtype(), {.copy = true}).expand(self->shape()).contiguous(); },
-      [&] { raw::copy_to(*source, *self); });
+      [&] {
+        raw::copy_to(*source, *self);
+        if (is_heard()) [[unlikely]]
+          tell("copy_", {*self}, {{"self", *self}, {"source", *source}});
+      });
 }
 
 Tensor fill_(const In& self, Scalar value) {
   return detail::in_place(
-      "fill_", self, records(*self), [&] { return full_like(self, value); }, [&] { raw::fill_(self, value); });
+      "fill_", self, records(*self), [&] { return full_like(self, value); },
+      [&] {
+        raw::fill_(self, value);
+        if (is_heard()) [[unlikely]]
+          tell("fill_", {*self}, {{"self", *self}}, {{"value", value.as_double()}});
+      });
 }
 
 Tensor zero_(const In& self) {

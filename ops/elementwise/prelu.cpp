@@ -4,6 +4,7 @@
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/elementwise.h>
 
@@ -40,9 +41,12 @@ Tensor prelu(const In& x_, const In& weight_) {
   Shape shape = Shape::filled(single ? 0 : x.dim(), 1);
   if (!single) shape[dim] = x.size(dim);
   const Tensor factors = weight.reshape(shape);
-  return op.record(
-      raw::binary(raw::kBinary<kernels::Prelu>, x, factors), {x, factors},
-      [x = Saved(x), w = Saved(factors)](const Tensor& g, Needs needs) { return gradients(g, x(), w(), needs); });
+  Tensor y = raw::binary(raw::kBinary<kernels::Prelu>, x, factors);
+  if (is_heard()) [[unlikely]]
+    tell("prelu", {y}, {{"x", x}, {"weight", factors}});
+  return op.record(std::move(y), {x, factors}, [x = Saved(x), w = Saved(factors)](const Tensor& g, Needs needs) {
+    return gradients(g, x(), w(), needs);
+  });
 }
 
 }  // namespace minnow

@@ -9,6 +9,7 @@
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/unary.h>
 #include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
@@ -92,13 +93,20 @@ Tensor recorded(const Entry& e, Tensor y, const BoundOperands<1>& op, double p0,
 template <Precision P> Tensor compute(const Entry& e, const In& x, double p0, double p1) {
   const Operation op(e.name, x.where, P, {{"self", *x}});
   Tensor y = raw::unary(op.backend(), e.op, op[0], p0, p1);
+  if (is_heard()) [[unlikely]]
+    tell(e.name, {y}, op, {{"p0", p0}, {"p1", p1}});
   if (e.order > 0 && op.records()) y = recorded(e, std::move(y), op, p0, p1);
   return y;
 }
 
 template <Precision P> Tensor compute_in_place(const Entry& e, const In& x, double p0, double p1) {
   return detail::in_place(
-      e.in_place_name, x, records(*x), [&] { return compute<P>(e, x, p0, p1); }, [&] { raw::unary_(e.op, x, p0, p1); });
+      e.in_place_name, x, records(*x), [&] { return compute<P>(e, x, p0, p1); },
+      [&] {
+        raw::unary_(e.op, x, p0, p1);
+        if (is_heard()) [[unlikely]]
+          tell(e.in_place_name, {*x}, {{"self", *x}}, {{"p0", p0}, {"p1", p1}});
+      });
 }
 
 template <class F> Tensor function(const In& x, double p0 = 0, double p1 = 0) {

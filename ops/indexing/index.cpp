@@ -7,6 +7,7 @@
 #include <minnow/ops/detail/index.h>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -325,6 +326,8 @@ Tensor gather(const In& x, int dim, const In& index_) {
   const CallSite site("gather", x.where);
   const Tensor index = detail::wide_index(*index_);
   Tensor y = raw::gather(x, dim, index);
+  if (is_heard()) [[unlikely]]
+    tell("gather", {y}, {{"x", *x}, {"index", *index_}}, {{"dim", dim}});
   return record_indexed<GatherNode>("gather", std::move(y), x, Indexed{dim, Saved(index), x->shape()});
 }
 
@@ -342,6 +345,8 @@ Tensor index_select(const In& x, int dim, const In& index_) {
   const CallSite site("index_select", x.where);
   const Tensor index = detail::wide_index(*index_);
   Tensor y = raw::index_select(x, dim, index);
+  if (is_heard()) [[unlikely]]
+    tell("index_select", {y}, {{"x", *x}, {"index", *index_}}, {{"dim", dim}});
   return record_indexed<SelectNode>("index_select", std::move(y), x, Indexed{dim, Saved(index), x->shape()});
 }
 
@@ -371,12 +376,17 @@ Tensor embedding(const In& index, const In& weight, std::optional<std::int64_t> 
   Shape shape = index->shape();
   shape.push_back(d);
   Tensor y = raw::reshape(raw::index_select(weight, 0, flat), shape);
+  if (is_heard()) [[unlikely]]
+    tell("embedding", {y}, op);
   return record_indexed<SelectNode>("embedding", std::move(y), weight, Indexed{0, Saved(flat), {n, d}}, padding_idx);
 }
 
 Tensor one_hot(const In& index, std::int64_t classes) {
   const CallSite site("one_hot", index.where);
-  return raw::one_hot(index, classes);
+  Tensor y = raw::one_hot(index, classes);
+  if (is_heard()) [[unlikely]]
+    tell("one_hot", {y}, {{"index", *index}}, {{"classes", y.size(-1)}});
+  return y;
 }
 
 }  // namespace minnow

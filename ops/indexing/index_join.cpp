@@ -4,6 +4,7 @@
 #include <utility>
 #include <minnow/ops/detail/index.h>
 #include <minnow/ops/detail/operation.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/checked.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -179,6 +180,8 @@ Tensor cat(const std::vector<Tensor>& given, int dim, SourceLocation where) {
   const AutocastList cast(site, {kWidest, kKept}, given);
   const std::vector<Tensor>& tensors = cast.operands();
   Tensor y = raw::cat(tensors, dim);
+  if (is_heard()) [[unlikely]]
+    tell("cat", y, "tensors", tensors, {{"dim", dim}});
   if (!records(tensors)) return y;
   dim = y.dim() == 1 ? 0 : raw::wrap_dim(y, dim);
   std::vector<std::int64_t> sizes;
@@ -247,6 +250,8 @@ Tensor flip(const In& x, const Dims& dims) {
   }
   Tensor y = raw::new_result(x->shape(), x->strides(), x->dtype(), x->device());
   raw::overwrite(from, y);
+  if (is_heard()) [[unlikely]]
+    tell("flip", {y}, {{"self", *x}}, {{"dims", list_of(dims)}});
   return record("flip", std::move(y), {x}, [dims](const Tensor& g) { return flip(g, dims); });
 }
 

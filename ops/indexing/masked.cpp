@@ -11,6 +11,7 @@
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
@@ -29,7 +30,7 @@ Shape require_mask(const BoundOperands<2>& op) {
 }
 
 /// x where keep(column - row, of the last two dimensions).
-template <class Keep> Tensor triangle(const char* op, const In& x, Keep keep) {
+template <class Keep> Tensor triangle(const char* op, const In& x, std::int64_t diagonal, Keep keep) {
   const CallSite site(op, x.where);
   x->require_defined();
   if (x->dim() < 2) throw ShapeError(message("needs at least two dimensions", {{"self", *x}}, "e.g. x.unsqueeze(0)"));
@@ -37,7 +38,10 @@ template <class Keep> Tensor triangle(const char* op, const In& x, Keep keep) {
   const std::int64_t rows = x->size(-2), columns = x->size(-1), edge = std::max<std::int64_t>(rows, 1) - 1;
   const Tensor kept = keep(arange(-edge, columns, 1, {DType::int64, x->device()}));
   const Tensor mask = raw::alias(kept, {rows, columns}, Strides({-1, 1}), kept.storage_offset() + edge);
-  return where(x->device().is_cpu() ? mask : raw::contiguous(mask), x, raw::scalar_tensor(0, x->dtype()));
+  Tensor y = where(x->device().is_cpu() ? mask : raw::contiguous(mask), x, raw::scalar_tensor(0, x->dtype()));
+  if (is_heard()) [[unlikely]]
+    tell(op, {y}, {{"x", *x}}, {{"diagonal", diagonal}});
+  return y;
 }
 
 constexpr std::int64_t kFlags = 8;
@@ -129,11 +133,11 @@ Tensor masked_select(const In& x, const In& mask) {
 }
 
 Tensor tril(const In& x, std::int64_t diagonal) {
-  return triangle("tril", x, [&](const Tensor& offset) { return offset <= diagonal; });
+  return triangle("tril", x, diagonal, [&](const Tensor& offset) { return offset <= diagonal; });
 }
 
 Tensor triu(const In& x, std::int64_t diagonal) {
-  return triangle("triu", x, [&](const Tensor& offset) { return offset >= diagonal; });
+  return triangle("triu", x, diagonal, [&](const Tensor& offset) { return offset >= diagonal; });
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -82,6 +83,8 @@ Ordered sort(const In& x, int dim, bool descending) {
   const CallSite site("sort", x.where);
   dim = raw::wrap_dim(x, dim);
   const Ordered found = first_of(x, dim, size_along(x, dim), descending);
+  if (is_heard()) [[unlikely]]
+    tell("sort", {found.values, found.indices}, {{"x", *x}}, {{"dim", dim}, {"descending", descending}});
   return {recorded("sort", found.values, x, dim, found.indices), found.indices};
 }
 
@@ -98,6 +101,8 @@ Ordered topk(const In& x, std::int64_t k, int dim, bool largest) {
     throw ValueError(message("k must be in [0, " + std::to_string(size_along(x, dim)) + "], got " + std::to_string(k),
                              {{"self", *x}}, "it is the number of elements to take along the dimension"));
   const Ordered first = first_of(x, dim, k, largest);
+  if (is_heard()) [[unlikely]]
+    tell("topk", {first.values, first.indices}, {{"x", *x}}, {{"k", k}, {"dim", dim}, {"largest", largest}});
   return {recorded("topk", first.values, x, dim, first.indices), first.indices};
 }
 

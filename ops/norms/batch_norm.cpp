@@ -8,6 +8,7 @@
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/norms/layer_norm.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -165,6 +166,8 @@ Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running
       written(variance, running_var);
     }
   }
+  if (is_heard()) [[unlikely]]
+    tell("batch_norm", {y}, op, {{"training", training}, {"eps", options.eps}});
   if (!recorded) return y;
   const DType of_bias = bias.defined() ? bias.dtype() : x->dtype();
   return op.record(
@@ -202,8 +205,11 @@ Tensor instance_norm(const In& x, const Tensor& weight, const Tensor& bias, doub
   as_one[0] = 1;
   as_one[1] = samples * channels;
   const auto of_all = [&](const Tensor& t) { return t.defined() ? t.repeat({samples}) : t; };
-  return batch_norm(x->reshape(as_one), {}, {}, of_all(weight), of_all(bias), {.training = true, .eps = eps})
-      .reshape(x->shape());
+  Tensor y = batch_norm(x->reshape(as_one), {}, {}, of_all(weight), of_all(bias), {.training = true, .eps = eps})
+                 .reshape(x->shape());
+  if (is_heard()) [[unlikely]]
+    tell("instance_norm", {y}, op, {{"eps", eps}});
+  return y;
 }
 
 namespace {
@@ -280,6 +286,8 @@ Tensor group_norm(const In& x_, std::int64_t num_groups, const Tensor& weight_, 
     const Tensor out = result_like(x), from = raw::contiguous(x), w = dense(weight), b = dense(bias);
     const Tensor stats = recorded ? raw::new_result({2, groups}, DType::float64, x.device()) : Tensor();
     op.run(calls::LayerNorm{norm.rows(from), norm.by_channel(w), norm.by_channel(b), norm.rows(out), stats, eps, true});
+    if (is_heard()) [[unlikely]]
+      tell("group_norm", {out}, op, {{"groups", num_groups}, {"eps", eps}});
     if (!recorded) return out;
     const DType of_bias = bias.defined() ? bias.dtype() : dtype;
     return op.record(out, {x, weight, bias},
@@ -289,8 +297,10 @@ Tensor group_norm(const In& x_, std::int64_t num_groups, const Tensor& weight_, 
                      });
   }
   Tensor y = layer_norm((affine ? x.to(wide) : x).reshape({groups, n}), n, {}, {}, eps).reshape(x.shape());
-  if (!affine) return y;
-  return scaled(y, weight, bias).to(dtype);
+  if (affine) y = scaled(y, weight, bias).to(dtype);
+  if (is_heard()) [[unlikely]]
+    tell("group_norm", {y}, op, {{"groups", num_groups}, {"eps", eps}});
+  return y;
 }
 
 }  // namespace minnow

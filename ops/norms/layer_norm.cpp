@@ -7,6 +7,7 @@
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
@@ -97,6 +98,8 @@ Tensor normalize(const BoundOperands<3>& op, const Shape& normalized_shape, doub
     const Tensor from = raw::contiguous(x), w = dense(weight), b = dense(bias);
     op.run(calls::LayerNorm{rows_of(from, n), flat(w), flat(b), rows_of(y, n), stats, eps, centered});
   }
+  if (is_heard()) [[unlikely]]
+    tell(centered ? "layer_norm" : "rms_norm", {y}, op, {{"dims", normalized_shape.rank()}, {"eps", eps}});
   if (!op.records()) return y;
   return op.record(std::move(y), [x = Saved(x), w = Saved(weight), stats, n, normalized_shape, eps, centered](
                                      const Tensor& g, Needs needs) {

@@ -5,6 +5,7 @@
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -49,6 +50,8 @@ Tensor softmax_backward(const In& grad, const In& y, int dim, bool log) {
 Tensor softmax(const In& x, int dim) {
   const Operation op("softmax", x.where, {kKept, kWide}, {{"x", *x}});
   Tensor y = softmax_of(op, dim, false);
+  if (is_heard()) [[unlikely]]
+    tell("softmax", {y}, op, {{"dim", raw::wrap_dim(op[0], dim)}});
   if (!op.records()) return y;
   Saved output = Saved::output(y);
   return op.record(std::move(y), [y = std::move(output), dim](const Tensor& g) {
@@ -61,6 +64,8 @@ Tensor softmax(const In& x, int dim) {
 Tensor log_softmax(const In& x, int dim) {
   const Operation op("log_softmax", x.where, {kKept, kWide}, {{"x", *x}});
   Tensor y = softmax_of(op, dim, true);
+  if (is_heard()) [[unlikely]]
+    tell("log_softmax", {y}, op, {{"dim", raw::wrap_dim(op[0], dim)}});
   if (!op.records()) return y;
   Saved output = Saved::output(y);
   return op.record(std::move(y), [y = std::move(output), dim](const Tensor& g) {

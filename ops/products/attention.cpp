@@ -15,6 +15,7 @@
 #include <minnow/ops/products/matmul.h>
 #include <minnow/ops/random/dropout.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -266,10 +267,9 @@ Tensor flat_mask(const Tensor& mask, const Shape& lead, std::int64_t rows, std::
 
 }  // namespace
 
-Tensor scaled_dot_product_attention(const In& query_, const In& key_, const In& value_, const Tensor& attn_mask_,
-                                    const AttentionOptions& options) {
-  const Operation op("scaled_dot_product_attention", query_.where, kLower,
-                     {{"query", *query_}, {"key", *key_}, {"value", *value_}, {"attn_mask", attn_mask_, kOptional}});
+namespace {
+
+Tensor attention(const BoundOperands<4>& op, const AttentionOptions& options) {
   const Tensor& attn_mask = op[3];
   check(op, options);
   const bool shared = options.enable_gqa && shares_heads(op[0], op[1], op[2]);
@@ -320,6 +320,22 @@ Tensor scaled_dot_product_attention(const In& query_, const In& key_, const In& 
     return is_grad_enabled() ? recorded_gradients(g, q(), k(), v(), plan) : gradients_in_parts(g, q(), k(), v(), plan);
   });
   return result(y);
+}
+
+}  // namespace
+
+Tensor scaled_dot_product_attention(const In& query, const In& key, const In& value, const Tensor& attn_mask,
+                                    const AttentionOptions& options) {
+  const Operation op("scaled_dot_product_attention", query.where, kLower,
+                     {{"query", *query}, {"key", *key}, {"value", *value}, {"attn_mask", attn_mask, kOptional}});
+  Tensor y = attention(op, options);
+  if (is_heard()) [[unlikely]]
+    tell("scaled_dot_product_attention", {y}, op,
+         {{"is_causal", options.is_causal},
+          {"scale", options.scale.value_or(0)},
+          {"dropout", options.dropout_p},
+          {"gqa", options.enable_gqa}});
+  return y;
 }
 
 }  // namespace minnow

@@ -12,6 +12,7 @@
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/ops/shape/rearrange.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow {
@@ -219,7 +220,10 @@ Tensor einsum(std::string_view text, const std::vector<Tensor>& given, SourceLoc
     result = product(std::move(result), std::move(terms[i]), kept);
   }
   result.sum_except(output, {});
-  return result.ordered(output);
+  Tensor y = result.ordered(output);
+  if (is_heard()) [[unlikely]]
+    tell("einsum", y, "operands", operands, {{"equation", text}});
+  return y;
 }
 
 Tensor bilinear(const In& a_, const In& b_, const In& weight_, const Tensor& bias_) {

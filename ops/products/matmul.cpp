@@ -8,6 +8,7 @@
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -251,6 +252,8 @@ Tensor added_product_of_halves(const BoundOperands<3>& op, const Shape& shape, S
   WorkCount::add(y.numel() * a.size(-1));
   op.run(calls::Matmul{
       as_batch(a), as_batch(b), View(), as_batch(y), {.alpha = alpha.as_double(), .beta = beta.as_double()}});
+  if (is_heard()) [[unlikely]]
+    tell("addmm", {y}, op, {{"alpha", alpha.as_double()}, {"beta", beta.as_double()}});
   return op.record(y, [a = Saved(a), b = Saved(b), beta, alpha](const Tensor& g, Needs needs) {
     const auto product = [&](const Tensor& l, const Tensor& r) {
       if (is(alpha, 1)) return matmul(l, r);
@@ -321,6 +324,8 @@ Tensor matmul(const In& a_, const In& b_) {
   const Operation op("matmul", a_.where, kLower, {{"a", *a_}, {"b", *b_}});
   const Tensor &a = op[0], &b = op[1];
   Tensor y = raw::matmul_of(op);
+  if (is_heard()) [[unlikely]]
+    tell("matmul", {y}, op);
   if (!op.records()) return y;
   return op.record(std::move(y), [a = Saved(a), b = Saved(b)](const Tensor& g, Needs needs) {
     return matmul_gradients(g, a(), b(), needs);
@@ -336,6 +341,8 @@ Tensor linear(const In& x_, const In& w_, const Tensor& b_, Activation activatio
   if (activation == Activation::gelu_tanh && (op.records() || !is_floating_point(x.dtype())))
     return gelu_tanh(linear(x, w, b));
   Tensor y = raw::linear_of(op, activation);
+  if (is_heard()) [[unlikely]]
+    tell("linear", {y}, op, {{"activation", static_cast<std::int64_t>(activation)}});
   if (!op.records()) return y;
   const Saved activated = activation == Activation::relu ? Saved::output(y) : Saved();
   return op.record(std::move(y), [x = Saved(x), w = Saved(w), activated, dtypes = GradientDTypes(x, w)](

@@ -6,6 +6,7 @@
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/reductions/statistics.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -25,8 +26,15 @@ struct Geometry {
   Tensor repeated(const Tensor& t) const { return t.reshape(kept).expand(input); }
 };
 
+void tell_of(const char* name, const Tensor& y, const Tensor& x, const Shape& dims, bool keepdim, double p = 0) {
+  tell(name, {y}, {{"x", x}}, {{"dims", list_of(dims)}, {"keepdim", keepdim}, {"p", p}});
+}
+
 template <class F> Tensor compute(const BoundOperands<1>& op, const Shape& dims, bool keepdim, double p = 0) {
-  return raw::reduce(op.backend(), raw::kReduce<F>, op[0], dims, keepdim, p);
+  Tensor y = raw::reduce(op.backend(), raw::kReduce<F>, op[0], dims, keepdim, p);
+  if (is_heard()) [[unlikely]]
+    tell_of(F::kName.data(), y, op[0], dims, keepdim, p);
+  return y;
 }
 
 /// Whether each result is of one element.
@@ -60,6 +68,10 @@ template <class F> Tensor max_or_min_all(const BoundOperands<1>& op, const Shape
 MinMax max_or_min_along(bool largest, const In& x, int dim, bool keepdim) {
   const CallSite site(largest ? "max" : "min", x.where);
   auto [values, indices] = raw::arg_reduce(largest, x, dim, keepdim);
+  if (is_heard()) [[unlikely]] {
+    tell_of(largest ? "max" : "min", values, *x, {dim}, keepdim);
+    tell_of(largest ? "argmax" : "argmin", indices, *x, {dim}, keepdim);
+  }
   if (!records(*x)) return {values, indices};
   Tensor positions = keepdim || x->dim() == 0 ? indices : indices.unsqueeze(dim < 0 ? dim + x->dim() : dim);
   values = record(largest ? "max" : "min", values, {x}, [positions, dim, shape = x->shape()](const Tensor& g) {
@@ -147,7 +159,10 @@ Tensor var(const In& x, const Dims& dims, double correction, bool keepdim) {
   if (is_half(x->dtype())) return var(x->to(DType::float32), dims, correction, keepdim).to(x->dtype());  // rounds once
   const auto n = static_cast<double>(raw::reduced_count(x, dims));
   const Tensor off = *x - mean(x, dims, true), squares = records(off) ? square(off) : square_(off);
-  return sum(squares, dims, keepdim) / std::max(n - correction, 0.0);
+  Tensor y = sum(squares, dims, keepdim) / std::max(n - correction, 0.0);
+  if (is_heard()) [[unlikely]]
+    tell("var", {y}, {{"x", *x}}, {{"dims", list_of(dims)}, {"keepdim", keepdim}, {"correction", correction}});
+  return y;
 }
 
 Tensor stddev(const In& x, const Dims& dims, double correction, bool keepdim) {
@@ -204,6 +219,8 @@ Tensor norm(const In& x_, double p, const Dims& dims, bool keepdim) {
              : p == 1           ? compute<kernels::Norm1>(op, dims, keepdim)
              : p == 2           ? compute<kernels::Norm2>(op, dims, keepdim)
                                 : compute<kernels::NormP>(op, dims, keepdim, p);
+  if (is_heard()) [[unlikely]]
+    tell_of("norm", y, x, dims, keepdim, p);
   if (!op.records()) return y;
   Saved output = Saved::output(y);
   return op.record(std::move(y),
@@ -224,6 +241,8 @@ Tensor logsumexp(const In& x_, const Dims& dims, bool keepdim) {
     const Tensor largest = amax(x, dims, true), finite = where(isfinite(largest), largest, 0.0);
     y = add(log(sum(exp(sub(x, finite)), dims, true)), finite);
     y = y.reshape(raw::reduced_shape(x, dims, keepdim));
+    if (is_heard()) [[unlikely]]
+      tell_of("logsumexp", y, x, dims, keepdim);
   }
   if (!op.records()) return y;
   Saved output = Saved::output(y);
@@ -257,12 +276,18 @@ Tensor min(const In& a, const In& b) {
 
 Tensor argmax(const In& x, int dim, bool keepdim) {
   const CallSite site("argmax", x.where);
-  return raw::arg_reduce(true, x, dim, keepdim).indices;
+  const Tensor y = raw::arg_reduce(true, x, dim, keepdim).indices;
+  if (is_heard()) [[unlikely]]
+    tell_of("argmax", y, *x, {dim}, keepdim);
+  return y;
 }
 
 Tensor argmin(const In& x, int dim, bool keepdim) {
   const CallSite site("argmin", x.where);
-  return raw::arg_reduce(false, x, dim, keepdim).indices;
+  const Tensor y = raw::arg_reduce(false, x, dim, keepdim).indices;
+  if (is_heard()) [[unlikely]]
+    tell_of("argmin", y, *x, {dim}, keepdim);
+  return y;
 }
 
 Tensor argmax(const In& x) {
@@ -285,6 +310,8 @@ Tensor running_sum(const BoundOperands<1>& op, int dim, bool reverse) {
   Tensor y = op.result(x.shape(), dtype);
   if (x.dim() == 0) raw::copy_to(x, y);
   else if (y.numel()) op.run(calls::Scan{ScanOp::sum, raw::contiguous(raw::cast(x, dtype)), {}, y, {}, dim, reverse});
+  if (is_heard()) [[unlikely]]
+    tell("cumsum", {y}, op, {{"dim", dim}, {"reverse", reverse}});
   return op.record(std::move(y), [dim, reverse](const Tensor& g) {
     return running_sum(Operation("cumsum", {}, {{"self", g}}), dim, !reverse);
   });

@@ -8,6 +8,7 @@
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -325,11 +326,7 @@ class EdgePadding {
   PadMode mode_;
 };
 
-}  // namespace
-
-Tensor pad(const In& x_, const std::vector<std::int64_t>& padding, PadMode mode, Scalar value) {
-  const bool mirrors = mode == PadMode::reflect || mode == PadMode::replicate;
-  const Operation op("pad", x_.where, mirrors ? Precision(kWide, kKept) : kKept, {{"self", *x_}});
+Tensor pad_of(const BoundOperands<1>& op, const std::vector<std::int64_t>& padding, PadMode mode, Scalar value) {
   const Tensor& x = op[0];
   const auto count = static_cast<int>(std::min<std::size_t>(padding.size(), 2 * kMaxRank + 1));
   if (count % 2 != 0 || count / 2 > x.dim())
@@ -369,6 +366,18 @@ Tensor pad(const In& x_, const std::vector<std::int64_t>& padding, PadMode mode,
     if (padded.before[d] != 0 || padded.after[d] != 0)
       y = index_select(y, d, padded_positions(y, d, padded.before[d], padded.after[d], mode));
   return y.is_same(x) ? x.clone() : y;
+}
+
+}  // namespace
+
+Tensor pad(const In& x, const std::vector<std::int64_t>& padding, PadMode mode, Scalar value) {
+  const bool mirrors = mode == PadMode::reflect || mode == PadMode::replicate;
+  const Operation op("pad", x.where, mirrors ? Precision(kWide, kKept) : kKept, {{"self", *x}});
+  Tensor y = pad_of(op, padding, mode, value);
+  if (is_heard()) [[unlikely]]
+    tell("pad", {y}, op,
+         {{"padding", padding}, {"mode", static_cast<std::int64_t>(mode)}, {"value", value.as_double()}});
+  return y;
 }
 
 namespace {
@@ -442,6 +451,8 @@ Tensor rolled(const Tensor& x, std::int64_t shift, int dim) {
   Tensor y = raw::new_result(x.shape(), x.strides(), x.dtype(), x.device());
   raw::overwrite(from.narrow(dim, cut, size - cut), y.narrow(dim, 0, size - cut));
   raw::overwrite(from.narrow(dim, 0, cut), y.narrow(dim, size - cut, cut));
+  if (is_heard()) [[unlikely]]
+    tell("roll", {y}, {{"self", x}}, {{"cut", cut}, {"dim", dim}});
   return record("roll", std::move(y), {x}, [cut, dim](const Tensor& g) { return rolled(g, cut, dim); });
 }
 

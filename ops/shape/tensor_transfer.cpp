@@ -1,5 +1,6 @@
 #include <minnow/autograd/record.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
@@ -10,6 +11,8 @@ namespace {
 
 /// The gradient returns to x's device; the engine converts its dtype.
 Tensor record_copy(const char* name, const Tensor& x, Tensor y) {
+  if (is_heard()) [[unlikely]]
+    tell(name, {y}, {{"self", x}});
   if (y.is_same(x) || !is_floating_point(y.dtype())) return y;
   return record(name, std::move(y), {x}, [device = x.device()](const Tensor& g) { return g.to(device); });
 }
@@ -62,6 +65,8 @@ Tensor Tensor::pin_memory(SourceLocation where) const {
 Tensor Tensor::contiguous(MemoryFormat format, SourceLocation where) const {
   const CallSite site("contiguous", where);
   Tensor y = raw::contiguous(*this, format);
+  if (is_heard()) [[unlikely]]
+    tell("contiguous", {y}, {{"self", *this}});
   if (y.is_same(*this) || !records(*this)) return y;
   return record("contiguous", std::move(y), {*this}, [](const Tensor& g) { return g; });
 }
@@ -69,6 +74,8 @@ Tensor Tensor::contiguous(MemoryFormat format, SourceLocation where) const {
 Tensor Tensor::clone(SourceLocation where) const {
   const CallSite site("clone", where);
   Tensor y = raw::clone(*this);
+  if (is_heard()) [[unlikely]]
+    tell("clone", {y}, {{"self", *this}});
   if (!records(*this)) return y;
   return record("clone", std::move(y), {*this}, [](const Tensor& g) { return g; });
 }

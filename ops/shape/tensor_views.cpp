@@ -1,6 +1,7 @@
 #include <minnow/autograd/record.h>
 #include <minnow/ops/detail/view.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
@@ -12,6 +13,8 @@ namespace {
 
 /// A view with the same elements in the same row-major order: its gradient is reshaped back.
 Tensor record_reshape(const char* name, const Tensor& x, Tensor y) {
+  if (is_heard()) [[unlikely]]
+    tell("reshape", {y}, {{"self", x}}, {{"shape", list_of(y.shape())}});
   if (!records(x)) return y;
   return record(name, std::move(y), {x}, [shape = x.shape()](const Tensor& g) { return g.reshape(shape); });
 }
@@ -43,6 +46,12 @@ struct SliceGradient {
 Tensor detail::sliced(const Tensor& x, const Slices& slices, const Shape& shape) {
   Tensor y = raw::slice(x, slices);
   if (shape != slices.size) y = raw::view(y, shape);
+  if (is_heard()) [[unlikely]]
+    tell("slice", {y}, {{"self", x}},
+         {{"start", list_of(slices.start)},
+          {"size", list_of(slices.size)},
+          {"step", list_of(slices.step)},
+          {"shape", list_of(shape)}});
   if (!records(x)) return y;
   return record("slice", std::move(y), {x}, SliceGradient{slices, x.shape()});
 }
@@ -87,6 +96,8 @@ Tensor Tensor::permute(const Shape& dims, SourceLocation where) const {
   const CallSite site("permute", where);
   require_defined();
   Tensor y = raw::permute(*this, dims);
+  if (is_heard()) [[unlikely]]
+    tell("permute", {y}, {{"self", *this}}, {{"dims", list_of(dims)}});
   if (!records(*this)) return y;
   Shape back = dims;
   for (int d = 0; d < dims.rank(); ++d) back[static_cast<int>(dims[d] < 0 ? dims[d] + dim() : dims[d])] = d;
@@ -97,6 +108,8 @@ Tensor Tensor::transpose(int dim0, int dim1, SourceLocation where) const {
   const CallSite site("transpose", where);
   require_defined();
   Tensor y = raw::transpose(*this, dim0, dim1);
+  if (is_heard()) [[unlikely]]
+    tell("transpose", {y}, {{"self", *this}}, {{"dim0", dim0}, {"dim1", dim1}});
   if (!records(*this)) return y;
   return record("transpose", std::move(y), {*this}, [dim0, dim1](const Tensor& g) { return g.transpose(dim0, dim1); });
 }
@@ -121,6 +134,8 @@ Tensor Tensor::expand(const Shape& shape, SourceLocation where) const {
   const CallSite site("expand", where);
   require_defined();
   Tensor y = raw::expand(*this, shape);
+  if (is_heard()) [[unlikely]]
+    tell("expand", {y}, {{"self", *this}}, {{"shape", list_of(y.shape())}});
   if (y.is_same(*this) || !records(*this)) return y;
   return record("expand", std::move(y), {*this}, [](const Tensor& g) { return g; });
 }

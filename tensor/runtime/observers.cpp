@@ -37,6 +37,9 @@ void CallObserver::end(const CallSite& site) noexcept {
 void CallObserver::operands(const Operands& operands) {
   if (outer_) outer_->operands(operands);
 }
+void CallObserver::told(const Told& told) {
+  if (outer_) outer_->told(told);
+}
 void CallObserver::recorded(std::uint64_t node) noexcept {
   if (outer_) outer_->recorded(node);
 }

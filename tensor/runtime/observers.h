@@ -17,6 +17,7 @@ namespace minnow::detail {
 
 class CallSite;
 class Operands;
+struct Told;
 
 /// Told of the operations of the thread that made it, and of gradient functions, whose sites are is_earlier(), while it
 /// lives.  Gets begin and end in pairs, nested, but for the operations that were open when it was made.  Observers
@@ -30,6 +31,9 @@ class CallObserver {
   virtual void end(const CallSite& site) noexcept;
   /// The open operation asks a backend to compute with these; it may do so several times.  What this throws it throws.
   virtual void operands(const Operands& operands);
+  /// A function, the open one or one that it is made of, has computed something (tensor/backend/tell.h).  What this
+  /// throws it throws.
+  virtual void told(const Told& told);
   /// The open operation has recorded a node with this number (autograd::Node::order).
   virtual void recorded(std::uint64_t node) noexcept;
   /// The gradient function that begins next is that of this node.
