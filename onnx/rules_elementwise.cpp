@@ -1,5 +1,6 @@
 #include <cmath>
 #include <numbers>
+#include <type_traits>
 #include <minnow/onnx/detail/call.h>
 #include <minnow/onnx/detail/rules.h>
 #include <minnow/tensor/activation.h>
@@ -29,11 +30,15 @@ void predicate(Call& c, const char* op) { c.give(c.g.add(op, {c.in(0)})); }
 /// With p0 as an attribute.
 void with_alpha(Call& c, const char* op) { c.give(c.g.add(op, {c.in_as_result(0)}, {{"alpha", c.number("p0")}})); }
 
-/// Rules of a formula f(math, x), or f(math, a, b).
-template <class F> constexpr Rule one(std::string_view name, F) {
+/// Rules of a formula f(math, x), or f(math, a, b), which is a lambda.
+template <class F>
+requires std::is_empty_v<F>
+constexpr Rule one(std::string_view name, F) {
   return {name, [](Call& c, const char*) { c.give(F()(Math{c}, c.in_as_result(0))); }};
 }
-template <class F> constexpr Rule two(std::string_view name, F) {
+template <class F>
+requires std::is_empty_v<F>
+constexpr Rule two(std::string_view name, F) {
   return {name, [](Call& c, const char*) { c.give(F()(Math{c}, c.in_as_result(0), c.in_as_result(1))); }};
 }
 
@@ -47,30 +52,30 @@ std::string clip(const Math& m, const std::string& x, double low, double high) {
   return y;
 }
 
-std::string gelu(const Math& m, const std::string& x) {
+constexpr auto gelu = [](const Math& m, const std::string& x) -> std::string {
   if (m.c.g.opset() >= 20) return m.op("Gelu", x);
   return m.mul(m.mul(m.n(0.5), x), m.add(m.n(1), m.op("Erf", m.mul(x, m.n(1 / std::numbers::sqrt2)))));
-}
+};
 
-std::string gelu_tanh(const Math& m, const std::string& x) {
+constexpr auto gelu_tanh = [](const Math& m, const std::string& x) -> std::string {
   if (m.c.g.opset() >= 20) return m.c.g.add("Gelu", {x}, {{"approximate", "tanh"}});
   const std::string cube = m.mul(m.mul(x, x), x);
   const std::string inner = m.mul(m.n(std::sqrt(2 / std::numbers::pi)), m.add(x, m.mul(m.n(0.044715), cube)));
   return m.mul(m.mul(m.n(0.5), x), m.add(m.n(1), m.op("Tanh", inner)));
-}
+};
 
-std::string softplus(const Math& m, const std::string& x) {
+constexpr auto softplus = [](const Math& m, const std::string& x) -> std::string {
   const double beta = m.c.number("p0"), threshold = m.c.number("p1");
   const std::string scaled = beta == 1 ? x : m.mul(x, m.n(beta));
   std::string y = m.op("Softplus", scaled);
   if (beta != 1) y = m.mul(y, m.n(1 / beta));
   constexpr double kFar = 17;  // from here on it is x in float32
   return threshold >= kFar ? y : m.where(m.op("Greater", scaled, m.n(threshold)), x, y);
-}
+};
 
-std::string truncated(const Math& m, const std::string& x) {
+constexpr auto truncated = [](const Math& m, const std::string& x) -> std::string {
   return m.mul(m.op("Sign", x), m.op("Floor", m.op("Abs", x)));
-}
+};
 
 // Of two operands.
 
@@ -94,17 +99,17 @@ void bitwise(Call& c, const char* op) {
   arithmetic(c, c.y().dtype() == DType::bool_ ? op : (std::string("Bitwise") + op).c_str());
 }
 
-std::string floor_divided(const Math& m, const std::string& a, const std::string& b) {
+constexpr auto floor_divided = [](const Math& m, const std::string& a, const std::string& b) -> std::string {
   const DType dtype = m.c.y().dtype();
   if (is_floating_point(dtype)) return m.op("Floor", m.div(a, b));
   const auto wide = [&](const std::string& x) { return m.c.as(x, dtype, DType::float64); };
   return m.c.as(m.op("Floor", m.div(wide(a), wide(b))), DType::float64, dtype);
-}
+};
 
-std::string remainder(const Math& m, const std::string& a, const std::string& b) {
+constexpr auto remainder = [](const Math& m, const std::string& a, const std::string& b) -> std::string {
   if (!is_floating_point(m.c.y().dtype())) return m.op("Mod", a, b);
   return m.sub(a, m.mul(b, m.op("Floor", m.div(a, b))));
-}
+};
 
 void where(Call& c, const char*) { c.give(c.g.add("Where", {as_bool(c, 0), c.in_as_result(1), c.in_as_result(2)})); }
 

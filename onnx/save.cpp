@@ -32,6 +32,7 @@ struct Run {
   Run(std::span<const Tensor> given, const Forward& forward, SourceLocation where)
       : inputs(given.begin(), given.end()), recorder(inputs) {
     const NoGradGuard no_grad;
+    const Recording recording(recorder);
     const std::vector<Tensor> results = forward(inputs);
     for (const Tensor& y : results)
       if (y.defined()) outputs.push_back(recorder.number_of(y));

@@ -16,7 +16,11 @@ void Call::refuse(const std::string& why) const {
   throw ValueError(fmt::format("onnx::save: {}: {}", place_of(a_), why), e_.where);
 }
 
-const Argument& Call::argument(const Record& record, const char* name) const { return record.arguments.at(name); }
+const Argument& Call::argument(const Record& record, const char* name) const {
+  const auto found = record.arguments.find(name);
+  if (found == record.arguments.end()) refuse(fmt::format("it does not tell of {}\nthis is a fault of minnow", name));
+  return found->second;
+}
 
 template <class T> const T& Call::equal(const char* name) const {
   const T &one = std::get<T>(argument(a_, name)), &two = std::get<T>(argument(b_, name));

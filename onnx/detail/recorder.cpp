@@ -59,28 +59,38 @@ std::size_t Recorder::number_of(const Tensor& x) {
   return n;
 }
 
-void Recorder::begin(const minnow::detail::CallSite& site) noexcept {
-  open_.push_back({told_, false});
-  CallObserver::begin(site);
-}
-
-void Recorder::end(const minnow::detail::CallSite& site) noexcept {
-  CallObserver::end(site);
+void Recorder::end(const char* function) {
   if (open_.empty()) return;
   const Open open = open_.back();
   open_.pop_back();
   if (!open.computes || told_ != open.told || !untold_.function.empty()) return;
-  untold_ = {site.name(), {}, {}, {}, minnow::detail::CallSite::where(), nn::detail::Call::path()};
+  untold_ = {function, {}, {}, {}, minnow::detail::CallSite::where(), nn::detail::Call::path()};
 }
 
 void Recorder::operands(const minnow::detail::Operands& operands) {
-  CallObserver::operands(operands);
   if (open_.empty()) return;
   for (const minnow::detail::Operand& o : operands) {
     if (!o.tensor.defined()) continue;
     const auto memory = memory_.find(o.tensor.storage().get());
     open_.back().computes = open_.back().computes || (memory != memory_.end() && memory->second.depends);
   }
+}
+
+void Recording::begin(const minnow::detail::CallSite& site) noexcept {
+  recorder_.begin();
+  CallObserver::begin(site);
+}
+void Recording::end(const minnow::detail::CallSite& site) noexcept {
+  recorder_.end(site.name());
+  CallObserver::end(site);
+}
+void Recording::operands(const minnow::detail::Operands& operands) {
+  recorder_.operands(operands);
+  CallObserver::operands(operands);
+}
+void Recording::told(const minnow::detail::Told& told) {
+  recorder_.told(told);
+  CallObserver::told(told);
 }
 
 void Recorder::require_told(SourceLocation where) const {
@@ -92,7 +102,6 @@ void Recorder::require_told(SourceLocation where) const {
 }
 
 void Recorder::told(const minnow::detail::Told& told) {
-  CallObserver::told(told);
   ++told_;
   std::string function = told.function;
   const bool in_place = function.back() == '_';

@@ -39,12 +39,11 @@ struct Value {
   std::string fault = {};  ///< why it is not known how its elements came about
 };
 
-/// Writes down what functions the thread calls while it lives.  Tensors are known by their memory, shape and strides, so
-/// that handles and detach() need not be told; they are kept, so that no other one gets their memory.
-class Recorder final : public minnow::detail::CallObserver {
+/// What functions a forward has called.  Tensors are known by their memory, shape and strides, so that handles and
+/// detach() need not be told; they are kept, so that no other one gets their memory.
+class Recorder {
  public:
   explicit Recorder(std::span<const Tensor> inputs);
-  ~Recorder() = default;
 
   const std::vector<Record>& records() const { return records_; }
   const Value& value(std::size_t number) const { return values_[number]; }
@@ -54,10 +53,11 @@ class Recorder final : public minnow::detail::CallObserver {
   /// Throws for an operation on something that depends on the inputs, of which no function has told.
   void require_told(SourceLocation where) const;
 
-  void begin(const minnow::detail::CallSite& site) noexcept override;
-  void end(const minnow::detail::CallSite& site) noexcept override;
-  void operands(const minnow::detail::Operands& operands) override;
-  void told(const minnow::detail::Told& told) override;
+  // What a Recording hears.
+  void begin() { open_.push_back({told_, false}); }
+  void end(const char* function);
+  void operands(const minnow::detail::Operands& operands);
+  void told(const minnow::detail::Told& told);
 
  private:
   /// The same elements.
@@ -89,6 +89,21 @@ class Recorder final : public minnow::detail::CallObserver {
   std::vector<Open> open_;
   std::size_t told_ = 0;
   Record untold_;  ///< the first; its function is empty if there is none
+};
+
+/// Lets a recorder hear what this thread calls while it lives.
+class Recording final : public minnow::detail::CallObserver {
+ public:
+  explicit Recording(Recorder& recorder) : recorder_(recorder) {}
+  ~Recording() = default;
+
+  void begin(const minnow::detail::CallSite& site) noexcept override;
+  void end(const minnow::detail::CallSite& site) noexcept override;
+  void operands(const minnow::detail::Operands& operands) override;
+  void told(const minnow::detail::Told& told) override;
+
+ private:
+  Recorder& recorder_;
 };
 
 /// "add at net.cpp:12 in the module 'layers.0'"

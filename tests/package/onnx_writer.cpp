@@ -293,7 +293,8 @@ void attention() {
       {.dynamic = {{{0, 0, "batch"}, {0, 1, "length"}, {1, 0, "batch"}, {1, 1, "memory"}}}});
   const auto heads = [](std::int64_t batch) -> Inputs { return {randn({batch, 4, batch + 3, 8})}; };
   const onnx::SaveOptions rows{.dynamic = {{{0, 0, "batch"}, {0, 2, "length"}}}};
-  const nn::Module& none = nn::Identity().eval();
+  nn::Identity none;
+  none.eval();
   write(
       "attention_causal", none,
       [](std::span<const Tensor> x) -> Inputs {
