@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <minnow/onnx/detail/call.h>
 #include <minnow/onnx/detail/rules.h>
+#include <minnow/ops/convolution/resample.h>
+#include <minnow/ops/indexing/index.h>
 #include <minnow/tensor/create.h>
 
 namespace minnow::onnx::detail {
@@ -125,9 +127,48 @@ void interpolate(Call& c, const char*) {
   }
 }
 
+std::vector<Attribute> blocks(Call& c) {
+  return {{"strides", c.list("stride")}, {"pads", both_ends(c.list("padding"))}, {"dilations", c.list("dilation")}};
+}
+
+/// Blocks as the channels of a convolution, each of whose kernels takes one pixel.
+void unfold(Call& c, const char*) {
+  if (c.x(0).dim() != 4) c.refuse("x has no batch\ngive it one: unsqueeze(0)");
+  if (!is_floating_point(c.y().dtype())) c.refuse("x is of integers\nconvert it: .to(float32)");
+  const Numbers kernel = c.list("kernel");
+  const std::int64_t channels = c.x(0).size(1), taps = kernel[0] * kernel[1];
+  const Tensor one = eye(taps).reshape({taps, 1, kernel[0], kernel[1]}).repeat({channels, 1, 1, 1});
+  std::vector<Attribute> attributes = blocks(c);
+  attributes.push_back({"group", channels});
+  const std::string y = c.g.add("Conv", {c.in(0), c.g.constant(one.to(c.y().dtype()))}, attributes);
+  c.give(c.g.add("Reshape", {y, c.g.list({0, channels * taps, -1})}));
+}
+
+void fold(Call& c, const char*) {
+  if (c.x(0).dim() != 3) c.refuse("x has no batch\ngive it one: unsqueeze(0)");
+  c.give(c.g.add("Col2Im", {c.in(0), c.g.list(c.list("output_size")), c.g.list(c.list("kernel"))}, blocks(c)));
+}
+
+void grid_sample(Call& c, const char*) {
+  const char* const paddings[] = {"zeros", "border", "reflection"};
+  const auto mode = static_cast<Interpolation>(c.integer("mode"));
+  const bool nearest = mode == Interpolation::nearest, cubic = mode == Interpolation::bicubic,
+             named_anew = c.g.opset() >= 20;
+  if (c.x(0).dim() != 4 && !named_anew) c.refuse("it is of volumes, which opset 20 has\ngive SaveOptions::opset");
+  const char* const linear = named_anew ? "linear" : "bilinear";
+  c.give(c.g.add("GridSample", {c.in(0), c.in(1)},
+                 {{"mode", nearest      ? "nearest"
+                           : !cubic     ? linear
+                           : named_anew ? "cubic"
+                                        : "bicubic"},
+                  {"padding_mode", paddings[c.integer("padding_mode")]},
+                  {"align_corners", std::int64_t{c.flag("align_corners")}}}));
+}
+
 constexpr Rule kRules[] = {
     {"conv", conv},        {"conv_transpose", conv_transpose}, {"max_pool", pool, "MaxPool"},
-    {"avg_pool", average}, {"interpolate", interpolate},
+    {"avg_pool", average}, {"interpolate", interpolate},       {"unfold", unfold},
+    {"fold", fold},        {"grid_sample", grid_sample},
 };
 
 }  // namespace

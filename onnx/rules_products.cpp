@@ -38,6 +38,28 @@ void einsum(Call& c, const char*) {
   c.give(c.g.add("Einsum", inputs, {{"equation", c.text("equation")}}));
 }
 
+/// The weight is dequantized, and x rounded to 8 bits as minnow does, by formulas: with a scale and a zero point for
+/// each row, which quantizers of ONNX do not have.
+void quantized_linear(Call& c, const char*) {
+  const auto n = [&](double value) { return c.g.number(value, DType::float32); };
+  const auto op = [&](const char* name, const std::string& a, const std::string& b) { return c.g.add(name, {a, b}); };
+  const auto most = [&](const char* reduce, const char* beside) {
+    return op(beside, c.g.add(reduce, {c.in(0), c.axes({-1})}, {{"keepdims", 1}}), n(0));
+  };
+  constexpr double kHighest = 255;
+  const std::string least = most("ReduceMin", "Min");
+  const std::string width = op("Div", op("Sub", most("ReduceMax", "Max"), least), n(kHighest));
+  const std::string scale = c.g.add("Where", {op("Equal", width, n(0)), n(0.1), width});
+  const std::string zero = c.g.add("Round", {op("Div", c.g.add("Neg", {least}), scale)});
+  const std::string rounded = op("Add", c.g.add("Round", {op("Div", c.in(0), scale)}), zero);
+  const std::string bytes = op("Min", op("Max", rounded, n(0)), n(kHighest));
+  const std::string x = op("Mul", op("Sub", bytes, zero), scale);
+  const std::string weight = c.g.add("DequantizeLinear", {c.in(1), c.in(2)}, {{"axis", 0}});
+  std::string y = op("MatMul", x, c.g.add("Transpose", {weight}, {{"perm", std::vector<std::int64_t>{1, 0}}}));
+  if (c.has(3)) y = op("Add", y, c.in(3));
+  c.give(activated(c, y, c.integer("activation")));
+}
+
 /// Fewer heads of key or value, each as often as heads of the query share it.
 std::string repeated_heads(Call& c, std::size_t i, Size heads) {
   const Sizes own = c.sizes(i);
@@ -92,11 +114,9 @@ void attention(Call& c, const char*) {
 }
 
 constexpr Rule kRules[] = {
-    {"matmul", matmul},
-    {"linear", linear},
-    {"addmm", addmm},
-    {"einsum", einsum},
-    {"scaled_dot_product_attention", attention},
+    {"matmul", matmul}, {"linear", linear},
+    {"addmm", addmm},   {"quantized_linear", quantized_linear},
+    {"einsum", einsum}, {"scaled_dot_product_attention", attention},
 };
 
 }  // namespace

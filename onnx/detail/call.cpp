@@ -51,16 +51,13 @@ Sizes Call::integers(const char* name) const {
 
 /// The size of a dimension, or "".
 std::string Call::found(Size size) const {
-  const auto size_of = [&](const std::string& value, std::int64_t dim) {
-    return g.add("Shape", {value}, {{"start", dim}, {"end", dim + 1}});
-  };
   for (const Symbol& s : e_.symbols)
-    if (s.size == size) return size_of(e_.input_names[s.input], s.dim);
+    if (s.size == size) return g.size(e_.input_names[s.input], s.dim);
   for (std::size_t i = 0; i < count(); ++i) {
     if (!has(i)) continue;
     const Sizes own = sizes(i);
     for (std::size_t d = 0; d < own.size(); ++d)
-      if (own[d] == size) return size_of(in(i), static_cast<std::int64_t>(d));
+      if (own[d] == size) return g.size(in(i), static_cast<std::int64_t>(d));
   }
   return "";
 }

@@ -67,6 +67,12 @@ std::string Graph::number(double value, DType dtype) { return constant(full({}, 
 
 std::string Graph::list(const std::vector<std::int64_t>& values) { return constant(tensor(values)); }
 
+std::string Graph::size(const std::string& value, std::int64_t dim) {
+  std::string& name = sizes_[{value, dim}];
+  if (name.empty()) name = add("Shape", {value}, {{"start", dim}, {"end", dim + 1}});
+  return name;
+}
+
 void Graph::rename(const std::string& from, const std::string& to) {
   for (Node& node : nodes_) {
     std::replace(node.inputs.begin(), node.inputs.end(), from, to);

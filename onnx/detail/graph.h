@@ -64,6 +64,9 @@ class Graph {
   /// int64 numbers, as a vector.
   std::string list(const std::vector<std::int64_t>& values);
 
+  /// The size of a dimension, as a vector; one node for all who ask.
+  std::string size(const std::string& value, std::int64_t dim);
+
   /// Gives a node's output another name.
   void rename(const std::string& from, const std::string& to);
 
@@ -77,6 +80,7 @@ class Graph {
   std::vector<Node> nodes_;
   std::vector<std::pair<std::string, Tensor>> weights_;
   std::map<std::string, std::string> small_;  ///< dtype, shape and bytes: the name
+  std::map<std::pair<std::string, std::int64_t>, std::string> sizes_;
   std::unordered_set<std::string> names_;
 };
 

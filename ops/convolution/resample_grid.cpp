@@ -9,6 +9,7 @@
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -178,7 +179,13 @@ Tensor grid_sample(const In& x_, const In& grid_, const GridSampleOptions& optio
   const DType compute = x.dtype() == DType::float64 ? DType::float64 : DType::float32;
   const Tensor image = x.to(compute), places = grid.to(compute);
   const bool host = op.backend().computes_on_host() && is_near(image);
-  return (host ? on_host : composed)(image, places, options).to(x.dtype());
+  Tensor y = (host ? on_host : composed)(image, places, options).to(x.dtype());
+  if (is_heard()) [[unlikely]]
+    tell("grid_sample", {y}, op,
+         {{"mode", static_cast<std::int64_t>(options.mode)},
+          {"padding_mode", static_cast<std::int64_t>(options.padding_mode)},
+          {"align_corners", options.align_corners}});
+  return y;
 }
 
 Tensor affine_grid(const In& theta_, const Shape& size, bool align_corners) {

@@ -6,6 +6,7 @@
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/shape/rearrange.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/checked.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
@@ -154,6 +155,21 @@ Tensor unflatten(const In& x, int dim, const Shape& sizes) {
   return x->reshape(x->dim() ? shape : parts);
 }
 
+namespace {
+
+void tell_of(const char* name, const Tensor& y, const Tensor& x, const std::vector<std::int64_t>& size, Pair kernel,
+             const UnfoldOptions& o) {
+  const auto list = [](Pair p) { return std::vector<std::int64_t>{p.height, p.width}; };
+  tell(name, {y}, {{"x", x}},
+       {{"output_size", size},
+        {"kernel", list(kernel)},
+        {"stride", list(o.stride)},
+        {"padding", list(o.padding)},
+        {"dilation", list(o.dilation)}});
+}
+
+}  // namespace
+
 Tensor unfold(const In& x, Pair kernel, const UnfoldOptions& o) {
   const Operation op("unfold", x.where, {{"x", *x}});
   if (x->dim() != 4 && x->dim() != 3)
@@ -164,8 +180,11 @@ Tensor unfold(const In& x, Pair kernel, const UnfoldOptions& o) {
   if (p.height || p.width) images = pad(images, {p.width, p.width, p.height, p.height});
   const Tensor parts = detail::windows(detail::windows(images, w.rows), w.columns);  // [N, C, OH, OW, KH, KW]
   const Shape& s = parts.shape();
-  const Tensor y = parts.permute({0, 1, 4, 5, 2, 3}).reshape({s[0], s[1] * s[4] * s[5], s[2] * s[3]});
-  return x->dim() == 3 ? y.squeeze(0) : y;
+  Tensor y = parts.permute({0, 1, 4, 5, 2, 3}).reshape({s[0], s[1] * s[4] * s[5], s[2] * s[3]});
+  if (x->dim() == 3) y = y.squeeze(0);
+  if (is_heard()) [[unlikely]]
+    tell_of("unfold", y, *x, {}, kernel, o);
+  return y;
 }
 
 Tensor fold(const In& x, Pair output_size, Pair kernel, const UnfoldOptions& o) {
@@ -188,7 +207,10 @@ Tensor fold(const In& x, Pair output_size, Pair kernel, const UnfoldOptions& o) 
   const Pair p = o.padding;
   if (p.height || p.width)
     y = y.narrow(2, p.height, output_size.height).narrow(3, p.width, output_size.width).contiguous();
-  return x->dim() == 2 ? y.squeeze(0) : y;
+  if (x->dim() == 2) y = y.squeeze(0);
+  if (is_heard()) [[unlikely]]
+    tell_of("fold", y, *x, {output_size.height, output_size.width}, kernel, o);
+  return y;
 }
 
 }  // namespace minnow

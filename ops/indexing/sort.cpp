@@ -91,7 +91,10 @@ Ordered sort(const In& x, int dim, bool descending) {
 Tensor argsort(const In& x, int dim, bool descending) {
   const CallSite site("argsort", x.where);
   dim = raw::wrap_dim(x, dim);
-  return first_of(x, dim, size_along(x, dim), descending).indices;
+  const Ordered found = first_of(x, dim, size_along(x, dim), descending);
+  if (is_heard()) [[unlikely]]
+    tell("sort", {found.values, found.indices}, {{"x", *x}}, {{"dim", dim}, {"descending", descending}});
+  return found.indices;
 }
 
 Ordered topk(const In& x, std::int64_t k, int dim, bool largest) {

@@ -4,6 +4,7 @@
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
@@ -51,6 +52,9 @@ Tensor quantized_linear(const In& x, const Tensor& w, const Tensor& scale, const
   if (y.numel())
     op.run(calls::QuantizedLinear{rows_of(raw::contiguous(x), w.size(1)), w, scale, bias, rows_of(y, w.size(0)), false,
                                   activation});
+  if (is_heard()) [[unlikely]]
+    tell("quantized_linear", {y}, {{"x", *x}, {"weight", w}, {"scale", scale}, {"bias", bias, kOptional}},
+         {{"activation", static_cast<std::int64_t>(activation)}});
   return y;
 }
 

@@ -1,5 +1,6 @@
 // Writes models that onnx_test.py runs: onnx_writer FOLDER [PREFIX].  NAME.onnx, and for some sizes NAME.SIZE.npz with
 // inputs and outputs.
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <minnow/models/mnist.h>
 #include <minnow/models/mobilenet.h>
 #include <minnow/models/resnet.h>
+#include <minnow/models/vgg.h>
 #include <minnow/models/vit.h>
 #include <minnow/onnx/onnx.h>
 
@@ -30,7 +32,9 @@ void write(const std::string& name, const nn::Module& net, const onnx::Forward& 
   try {
     onnx::save(net, make(2), forward, path + ".onnx", options);
   } catch (const Error& e) {
-    std::printf("%s: %s\n", name.c_str(), e.what());
+    std::string text = e.what();
+    std::replace(text.begin(), text.end(), '\n', ';');
+    std::printf("%s: %s\n", name.c_str(), text.c_str());
     return;
   }
   const NoGradGuard no_grad;
@@ -114,6 +118,13 @@ void layers() {
   layer("instance_norm2d", nn::InstanceNorm(3, {.affine = true}), {3, 7, 5});
   layer("local_response_norm", nn::LocalResponseNorm(5), {7, 4, 4});
   layer("prelu", nn::PReLU(3), {3, 5});
+  layer("weight_norm",
+        [] {
+          nn::Linear linear(5, 3);
+          nn::weight_norm(linear);
+          return linear;
+        }(),
+        {5});
   layer("dropout", nn::Dropout(0.5), {5});
   layer("flatten", nn::Flatten(), {3, 4});
   layer("unflatten", nn::Sequential(nn::Unflatten(1, {3, 4}), nn::Flatten(2)), {12, 2});
@@ -132,10 +143,20 @@ void layers() {
   layer("replication_pad1d", nn::ReplicationPad1d({1, 3}), {2, 5});
   layer("circular_pad2d", nn::CircularPad2d({1, 2, 2, 1}), {2, 4, 5});
   layer("glu", nn::GLU(), {6});
+  layer("unfold", nn::Unfold(3, {.padding = 1, .stride = 2}), {3, 7, 6});
+  layer("fold", nn::Fold({5, 6}, 2), {12, 20});
+  layer("quantized", nn::quantize_dynamic(nn::Sequential(nn::Linear(8, 16), nn::ReLU(), nn::Linear(16, 4))), {8});
   layer("embedding", nn::Embedding(10, 4), [](std::int64_t batch) -> Inputs { return {randint(0, 10, {batch, 5})}; });
   layer("softmax", nn::Softmax(1), {3, 4});
   layer("log_softmax", nn::LogSoftmax(-1), {3, 4});
   layer("softmin", nn::Softmin(-1), {3, 4});
+  write(
+      "grid_sample", nn::Identity().eval(),
+      [](std::span<const Tensor> x) -> Inputs { return {grid_sample(x[0], x[1])}; },
+      [](std::int64_t batch) -> Inputs {
+        return {randn({batch, 2, 5, 6}), rand({batch, 4, 3, 2}) * 2.2 - 1.1};
+      },
+      {});
   const auto pairs = [](const char* name, const auto& net, std::int64_t a, std::int64_t b) {
     write(
         name, net, [&](std::span<const Tensor> x) -> Inputs { return {net(x[0], x[1])}; },
@@ -231,6 +252,7 @@ void functions() {
   f("f_einsum", [](const Tensor& x) { return einsum("bij,bkj->bik", {x, x}); });
   f("f_matmul", [](const Tensor& x) { return matmul(x, x.mT()) + bmm(x, x.transpose(1, 2)); });
   f("f_lerp", [](const Tensor& x) { return lerp(x, x * 2, 0.3) + addcmul(x, x, x, 0.5) + add(x, x, 0.5); });
+  f("f_attached", [](const Tensor& x) { return x.detach().flatten(1).view({x.size(0), 24}).clone().contiguous(); });
   f("f_input", [](const Tensor& x) { return x; });
 }
 
@@ -253,6 +275,7 @@ void recurrent() {
   run("gru", nn::GRU(3, 4, {.batch_first = true}), others);
   run("gru_no_bias", nn::GRU(3, 4, {.bias = false, .batch_first = true}), others);
   run("rnn", nn::RNN(3, 4, {.batch_first = true}), others);
+  run("lstm_projected", nn::LSTM(3, 4, {.batch_first = true, .proj_size = 2}), lstm);
   run("rnn_relu", nn::RNN(3, 4, {.batch_first = true}, nn::Nonlinearity::relu), others);
   const auto row = [](std::int64_t batch) -> Inputs { return {randn({batch, 3})}; };
   nn::LSTMCell cell(3, 4);
@@ -325,6 +348,7 @@ void example_models() {
   };
   layer("mnist_mlp", models::Mlp(), images(28, 1));
   layer("mnist_cnn", models::Cnn(), images(28, 1));
+  layer("vgg", models::VGG({.layers = {8, 0, 16, 0}, .hidden = 32, .num_classes = 10}), images(32));
   layer("resnet", models::ResNet({1, 1, 1, 1}, {.num_classes = 10, .width = 8}), images(64));
   layer("mobilenet", models::MobileNetV2({.num_classes = 10, .width_mult = 0.25}), images(64));
   layer("vit",
