@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 #include <minnow/nn/module/module.h>
+#include <minnow/nn/module/parameter.h>
 #include <minnow/tensor/in.h>
 
 namespace minnow::onnx {
@@ -98,5 +100,53 @@ void save(const M& model, const std::vector<Tensor>& inputs, const std::string& 
         path, options, where);
   }
 }
+
+namespace detail {
+struct Program;
+}
+
+/// A model of a file of ONNX, as a module: its floating-point weights are parameters, by their names there, so that it
+/// trains, moves, is saved and cloned as any other.  Running statistics are buffers.  It is in eval mode; after train(),
+/// BatchNormalization takes the statistics of a batch, and Dropout is random.  Of several outputs a call with one to
+/// four tensors gives the first.
+///
+///     onnx::Model net = onnx::load("resnet.onnx");
+///     Tensor scores = net(images);
+///     net.train();
+///     optim::SGD optimizer(net.parameters(), {.lr = 0.01});
+///
+/// A call is a FormatError if an operator has attributes that minnow does not have, and the error of the functions that
+/// the operators are made of for inputs that do not fit.
+class Model : public nn::ModuleOf<std::vector<Tensor>(std::vector<Tensor>)> {
+ public:
+  using Module::operator();
+  using ModuleOf::operator();
+
+  const std::vector<std::string>& input_names() const;
+  const std::vector<std::string>& output_names() const;
+
+  /// All outputs.  ValueError for another number of inputs.
+  std::vector<Tensor> forward(std::vector<Tensor> inputs) override;
+  Tensor forward(const Tensor& x) override;
+  Tensor forward(const Tensor& x, const Tensor& y) override;
+  Tensor forward(const Tensor& x, const Tensor& y, const Tensor& z) override;
+  Tensor forward(const Tensor& x, const Tensor& y, const Tensor& z, const Tensor& w) override;
+  std::string describe() const override;
+
+ private:
+  friend Model load(const std::string& path, SourceLocation where);
+  Model(std::shared_ptr<const detail::Program> program, SourceLocation where);
+
+  std::shared_ptr<const detail::Program> program_;
+  std::vector<nn::Parameter> parameters_;
+  std::vector<nn::Buffer> buffers_;
+};
+
+/// Reads a model of ONNX, of opset 13 to 25, with the operators that onnx::save and PyTorch's exporter write for usual
+/// networks; docs/onnx.md lists them.  Weights that are in another file are read, if that is beside this one.
+///
+/// FormatError for a file that is no such model or is damaged, with the names of all operators that minnow does not
+/// have; IoError; OutOfMemoryError.  No file makes it take more memory than a few times its own size, or run long.
+Model load(const std::string& path, SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow::onnx

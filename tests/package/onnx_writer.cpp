@@ -2,7 +2,9 @@
 // inputs and outputs.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <minnow/minnow.h>
 #include <minnow/models/bert.h>
@@ -29,13 +31,17 @@ void write(const std::string& name, const nn::Module& net, const onnx::Forward& 
            const onnx::SaveOptions& options) {
   if (!is_wanted(name)) return;
   const std::string path = folder + "/" + name;
-  try {
-    onnx::save(net, make(2), forward, path + ".onnx", options);
-  } catch (const Error& e) {
-    std::string text = e.what();
+  const auto fault = [&](std::string text) {
     std::replace(text.begin(), text.end(), '\n', ';');
     std::printf("%s: %s\n", name.c_str(), text.c_str());
-    return;
+  };
+  std::optional<onnx::Model> loaded;
+  try {
+    onnx::save(net, make(2), forward, path + ".onnx", options);
+    loaded.emplace(onnx::load(path + ".onnx"));
+  } catch (const Error& e) {
+    fault(e.what());
+    if (!std::filesystem::exists(path + ".onnx")) return;
   }
   const NoGradGuard no_grad;
   for (const std::int64_t batch : {1, 2, 7}) {
@@ -45,6 +51,13 @@ void write(const std::string& name, const nn::Module& net, const onnx::Forward& 
     for (std::size_t i = 0; i < inputs.size(); ++i) values.set("in" + std::to_string(i), inputs[i]);
     for (std::size_t i = 0; i < outputs.size(); ++i) values.set("out" + std::to_string(i), outputs[i]);
     save(values, path + "." + std::to_string(batch) + ".npz");
+    if (!loaded) continue;
+    try {
+      const std::vector<Tensor> again = loaded->forward(inputs);
+      for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (again[i].shape() != outputs[i].shape() || !allclose(again[i], outputs[i], 1e-5, 1e-5, true))
+          fault("loaded again, output " + std::to_string(i) + " differs: " + again[i].shape().str());
+    } catch (const Error& e) { fault(e.what()); }
   }
 }
 

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+#include <minnow/tensor/tensor.h>
+
+namespace minnow::onnx::detail {
+
+using FileAttribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
+                                   std::vector<std::string>, Tensor>;
+
+struct FileNode {
+  std::string op, name;
+  std::vector<std::string> inputs, outputs;
+  std::map<std::string, FileAttribute> attributes;
+};
+
+/// A model as its file has it.
+struct FileModel {
+  std::int64_t opset = 0;
+  std::vector<FileNode> nodes;
+  std::vector<std::pair<std::string, Tensor>> weights;
+  std::vector<std::string> inputs, outputs;  ///< inputs without the weights that are listed there
+};
+
+/// The dtype of a DataType of ONNX.  FormatError for one that Tensor does not have.
+DType dtype_of(std::int64_t data_type, const std::string& name, SourceLocation where);
+
+/// FormatError for what is no model of ONNX, and for weights whose bytes are not there; IoError.
+FileModel read(const std::string& path, SourceLocation where);
+
+}  // namespace minnow::onnx::detail
