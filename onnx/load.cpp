@@ -112,17 +112,21 @@ class Builder {
     return found->second;
   }
 
-  /// Whether a weight is trained: a floating-point one of a layer.  What onnx::save names a constant is none.
+  /// Whether a weight is trained: a floating-point one of a layer, but not what onnx::save and PyTorch's exporter name as
+  /// a constant.
   static bool is_parameter(const std::string& name, const Tensor& value, const std::set<std::string>& others) {
-    return value.is_floating_point() && value.dim() > 0 && !name.starts_with("constant") && !others.count(name);
+    const bool constant = name.starts_with("constant") || (name.starts_with("val_") && value.numel() == 1);
+    return value.is_floating_point() && value.dim() > 0 && !constant && !others.count(name);
   }
 
   void add_weights(Program& p) {
-    std::set<std::string> statistics, numbers;  // of BatchNormalization; of what computes no layer
+    std::set<std::string> statistics, numbers;  // of BatchNormalization; what is no layer's
     for (const FileNode& node : file_.nodes)
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.op == "BatchNormalization" && i >= 3) statistics.insert(node.inputs[i]);
-        if (node.op == "Resize" || node.op == "Pad" || node.op == "DequantizeLinear") numbers.insert(node.inputs[i]);
+        const bool recurrent = node.op == "LSTM" || node.op == "GRU" || node.op == "RNN";
+        if (node.op == "Resize" || node.op == "Pad" || node.op == "DequantizeLinear" || (recurrent && i >= 5))
+          numbers.insert(node.inputs[i]);
       }
     for (const auto& [name, value] : file_.weights) {
       using enum Place::Kind;

@@ -58,7 +58,8 @@ TEST_F(OnnxSave, ShapesAreComputedFromOpenSizes) {
   none.eval();
   onnx::save(none, {zeros({2, 6, 4})},
              [](std::span<const Tensor> x) -> std::vector<Tensor> {
-               return {x[0].reshape({x[0].size(0), -1, 2}) + zeros({x[0].size(0), 1, 2})};
+               const Tensor y = x[0].reshape({x[0].size(0), -1, 2});
+               return {y + zeros({x[0].size(0), 1, 2})};
              },
              path, {.dynamic = {{{0, 0, "batch"}, {0, 1, "length"}}}});
   EXPECT_EQ(ModelFile(path).nodes(false), "Reshape Shape Concat Expand Add");
