@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what follows from the public headers: Tensor's methods, docs/operations.md, docs/layers.md, docs/torch-names.md.
+"""Writes what follows from the public headers: Tensor's methods, docs/operations.md, docs/layers.md, docs/torch-names.md,
+and from the sources of minnow::onnx: docs/onnx.md.
 
 make.py          writes them
 make.py --check  fails when one is not up to date
@@ -10,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-MAKERS = ["ops/make_methods.py", "docs/make_operations.py", "docs/make_torch_names.py"]
+MAKERS = ["ops/make_methods.py", "docs/make_operations.py", "docs/make_torch_names.py", "docs/make_onnx.py"]
 
 if __name__ == "__main__":
     sys.exit(max(subprocess.call([sys.executable, "-B", ROOT / maker, *sys.argv[1:]]) for maker in MAKERS))

@@ -198,7 +198,11 @@ Results range(const Step& s) {
                  {.dtype = start.dtype()})};
 }
 
-Results cast(const Step& s) { return {s.x(0).to(dtype_of(s.integer("to", 0), s.node().name, {}))}; }
+Results cast(const Step& s) {
+  const std::optional<DType> dtype = dtype_of(s.integer("to", 0));
+  if (!dtype) s.refuse("minnow does not have the dtype");
+  return {s.x(0).to(*dtype)};
+}
 
 Results triangle(const Step& s) {
   const std::int64_t diagonal = s.has(1) ? s.x(1).item<std::int64_t>() : 0;

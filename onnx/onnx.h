@@ -72,8 +72,8 @@ void require_inputs(std::size_t given, std::size_t most, SourceLocation where);
 
 }  // namespace detail
 
-/// The same of a call of the model: model(inputs[0], ...).  Of a ModuleOf, tensors at the end may be left out, which are
-/// then undefined.
+/// The same of a call of the model: model(inputs[0], ...).  Of a ModuleOf, tensors at the end may be left out, which
+/// are then undefined.
 ///
 ///     onnx::save(net, {zeros({2, 3, 224, 224})}, "net.onnx");
 ///     onnx::save(gpt, {tokens}, "gpt.onnx", {.dynamic = {{{0, 0, "batch"}, {0, 1, "length"}}}});
@@ -106,9 +106,9 @@ struct Program;
 }
 
 /// A model of a file of ONNX, as a module: its floating-point weights are parameters, by their names there, so that it
-/// trains, moves, is saved and cloned as any other.  Running statistics are buffers.  It is in eval mode; after train(),
-/// BatchNormalization takes the statistics of a batch, and Dropout is random.  Of several outputs a call with one to
-/// four tensors gives the first.
+/// trains, moves, is saved and cloned as any other.  Running statistics are buffers.  It is in eval mode; after
+/// train(), BatchNormalization takes the statistics of a batch, and Dropout is random.  Of several outputs a call with
+/// one to four tensors gives the first.
 ///
 ///     onnx::Model net = onnx::load("resnet.onnx");
 ///     Tensor scores = net(images);
@@ -135,7 +135,7 @@ class Model : public nn::ModuleOf<std::vector<Tensor>(std::vector<Tensor>)> {
 
  private:
   friend Model load(const std::string& path, SourceLocation where);
-  Model(std::shared_ptr<const detail::Program> program, SourceLocation where);
+  Model(std::shared_ptr<const detail::Program> program, const std::string& path, SourceLocation where);
 
   std::shared_ptr<const detail::Program> program_;
   std::vector<nn::Parameter> parameters_;
@@ -146,7 +146,8 @@ class Model : public nn::ModuleOf<std::vector<Tensor>(std::vector<Tensor>)> {
 /// networks; docs/onnx.md lists them.  Weights that are in another file are read, if that is beside this one.
 ///
 /// FormatError for a file that is no such model or is damaged, with the names of all operators that minnow does not
-/// have; IoError; OutOfMemoryError.  No file makes it take more memory than a few times its own size, or run long.
+/// have; IoError; OutOfMemoryError.  Memory and time are bounded by the
+/// size of the file: memory by some dozen times that.
 Model load(const std::string& path, SourceLocation where = SourceLocation::current());
 
 }  // namespace minnow::onnx

@@ -20,7 +20,7 @@ namespace minnow::onnx::detail {
 using protozero::pbf_reader;
 using Wire = protozero::pbf_wire_type;
 
-DType dtype_of(std::int64_t data_type, const std::string& name, SourceLocation where) {
+std::optional<DType> dtype_of(std::int64_t data_type) {
   switch (data_type) {
     case 1: return DType::float32;
     case 2: return DType::uint8;
@@ -32,12 +32,8 @@ DType dtype_of(std::int64_t data_type, const std::string& name, SourceLocation w
     case 10: return DType::float16;
     case 11: return DType::float64;
     case 16: return DType::bfloat16;
-    default: break;
+    default: return {};
   }
-  throw FormatError(fmt::format("onnx::load: '{}' has data type {}, which minnow does not have\nconvert it when the "
-                                "model is exported",
-                                name, data_type),
-                    where);
 }
 
 namespace {
@@ -139,6 +135,7 @@ class Reader {
       else if (is(m, 7)) domain = text(m);
       else m.skip();
     }
+    if (node.op.empty()) fail("a node without an operator");
     if (!domain.empty() && domain != "ai.onnx") node.op = domain + "." + node.op;
     return node;
   }
@@ -242,7 +239,9 @@ class Reader {
 
   /// The tensor; its bytes are known to be there before it is allocated.
   Tensor elements(const Parts& p) const {
-    const DType dtype = dtype_of(p.type, p.name, where_);
+    const std::optional<DType> known = dtype_of(p.type);
+    if (!known) fail(fmt::format("'{}' of data type {}, which minnow does not have", p.name, p.type));
+    const DType dtype = *known;
     std::int64_t count = 1, bytes = 0;
     for (const std::int64_t size : p.shape)
       if (__builtin_mul_overflow(count, size, &count)) fail(fmt::format("a weight '{}' of absurd size", p.name));

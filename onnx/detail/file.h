@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -27,8 +28,8 @@ struct FileModel {
   std::vector<std::string> inputs, outputs;  ///< inputs without the weights that are listed there
 };
 
-/// The dtype of a DataType of ONNX.  FormatError for one that Tensor does not have.
-DType dtype_of(std::int64_t data_type, const std::string& name, SourceLocation where);
+/// The dtype of a DataType of ONNX, if Tensor has it.
+std::optional<DType> dtype_of(std::int64_t data_type);
 
 /// FormatError for what is no model of ONNX, and for weights whose bytes are not there; IoError.
 FileModel read(const std::string& path, SourceLocation where);

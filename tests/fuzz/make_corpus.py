@@ -185,6 +185,40 @@ def make_tensorboard():
     put("tensorboard", "graph", b"e" + begin[:9] + b"\x22\x02\x0a\x00")
 
 
+def field(number, value):
+    if isinstance(value, int):
+        data, value = b"", value % 2**64
+        while value > 127:
+            data, value = data + bytes([value & 127 | 128]), value >> 7
+        return bytes([number << 3]) + data + bytes([value])
+    value = value.encode() if isinstance(value, str) else value
+    return bytes([number << 3 | 2]) + bytes([len(value)]) + value  # of less than 128 bytes
+
+
+def onnx_model(*graph):
+    return field(1, 8) + b"\x3a" + bytes([len(b"".join(graph)) & 127 | 128, len(b"".join(graph)) >> 7]) + b"".join(graph) + \
+        field(8, field(2, 18))
+
+
+def make_onnx():
+    def node(op, inputs, output, *attributes):
+        return field(1, b"".join(field(1, i) for i in inputs) + field(2, output) + field(4, op) + b"".join(attributes))
+
+    ports = field(11, field(1, "x")), field(12, field(1, "y"))
+    raw = field(1, 2) + field(1, 2) + field(2, 1) + field(8, "fc.weight") + field(9, counting(16))
+    floats = field(1, 2) + field(2, 1) + field(4, counting(8)) + field(8, "fc.bias")
+    integers = field(1, 2) + field(2, 7) + field(7, b"\x02\x03") + field(8, "shape")
+    external = field(1, 1) + field(2, 1) + field(8, "far") + field(13, field(1, "location") + field(2, "file")) + field(14, 1)
+    turned = field(5, field(1, "transB") + field(3, 1) + field(20, 2))
+    listed = field(5, field(1, "perm") + field(8, b"\x01\x00") + field(20, 7))
+    text = field(5, field(1, "approximate") + field(4, "tanh") + field(20, 3))
+    value = field(5, field(1, "value") + field(5, floats) + field(20, 4))
+    put("onnx", "gemm", onnx_model(*ports, field(5, raw), field(5, floats), node("Gemm", ["x", "fc.weight", "fc.bias"], "y", turned)))
+    put("onnx", "reshape", onnx_model(*ports, field(5, integers), node("Reshape", ["x", "shape"], "a"), node("Transpose", ["a"], "y", listed)))
+    put("onnx", "constant", onnx_model(*ports, node("Constant", [], "c", value), node("Gelu", ["x"], "g", text), node("Add", ["c", "g"], "y")))
+    put("onnx", "external", onnx_model(*ports, field(5, external), node("Add", ["x", "far"], "y")))
+
+
 for make in (make_safetensors, make_npy, make_npz, make_idx, make_csv, make_image, make_bpe, make_cifar,
-             make_torch, make_tensorboard):
+             make_torch, make_tensorboard, make_onnx):
     make()

@@ -7,14 +7,15 @@
 #include <optional>
 #include <string>
 #include <minnow/minnow.h>
-#include <minnow/models/bert.h>
-#include <minnow/models/gpt2.h>
-#include <minnow/models/mnist.h>
-#include <minnow/models/mobilenet.h>
-#include <minnow/models/resnet.h>
-#include <minnow/models/vgg.h>
-#include <minnow/models/vit.h>
 #include <minnow/onnx/onnx.h>
+
+#include "../../examples/models/bert.h"
+#include "../../examples/models/gpt2.h"
+#include "../../examples/models/mnist.h"
+#include "../../examples/models/mobilenet.h"
+#include "../../examples/models/resnet.h"
+#include "../../examples/models/vgg.h"
+#include "../../examples/models/vit.h"
 
 using namespace minnow;
 

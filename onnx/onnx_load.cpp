@@ -112,8 +112,8 @@ class Builder {
     return found->second;
   }
 
-  /// Whether a weight is trained: a floating-point one of a layer, but not what onnx::save and PyTorch's exporter name as
-  /// a constant.
+  /// Whether a weight is trained: a floating-point one of a layer, but not what onnx::save and PyTorch's exporter name
+  /// as a constant.
   static bool is_parameter(const std::string& name, const Tensor& value, const std::set<std::string>& others) {
     const bool constant = name.starts_with("constant") || (name.starts_with("val_") && value.numel() == 1);
     return value.is_floating_point() && value.dim() > 0 && !constant && !others.count(name);
@@ -182,15 +182,17 @@ class Builder {
 }  // namespace
 
 Model load(const std::string& path, SourceLocation where) {
-  return Model(Builder(read(path, where), path, where).program(), where);
+  return Model(Builder(read(path, where), path, where).program(), path, where);
 }
 
-Model::Model(std::shared_ptr<const detail::Program> program, SourceLocation where) : program_(std::move(program)) {
+Model::Model(std::shared_ptr<const detail::Program> program, const std::string& path, SourceLocation where)
+    : program_(std::move(program)) {
   hold_children();
-  const auto group = std::make_shared<Group>();
   std::map<std::string, Group*> roots;
   /// "layers.0.weight": the group "layers.0", made where it is missing, and "weight".
   const auto group_of = [&](const std::string& name, std::string& last) -> Group* {
+    constexpr std::ptrdiff_t kDeepest = 64;  // modules are destroyed by recursion
+    if (std::count(name.begin(), name.end(), '.') > kDeepest) throw ValueError("a name has more than 64 dots");
     Group* at = nullptr;
     std::size_t begin = 0;
     for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', begin)) {
@@ -225,7 +227,9 @@ Model::Model(std::shared_ptr<const detail::Program> program, SourceLocation wher
     }
   } catch (const ValueError& e) {
     throw FormatError(
-        fmt::format("onnx::load: names of weights do not make a tree of modules\n  {}\nexport it again", e.what()),
+        fmt::format("onnx::load: the names of weights in '{}' do not make a tree of modules\n  {}\nexport "
+                    "it again",
+                    path, e.what()),
         where);
   }
   eval();
