@@ -27,7 +27,7 @@ class Minnow(ConanFile):
     def export_sources(self):
         for part in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "share/*", "examples/models/*", "tensor/*", "autograd/*",
                      "ops/*", "nn/*", "optim/*", "data/*", "training/*", "vision/*", "text/*", "tensorboard/*", "interop/*",
-                     "distributions/*", "distributed/*"):
+                     "distributions/*", "llm/*", "distributed/*"):
             copy(self, part, self.root(), self.export_sources_folder)
 
     def system_requirements(self):
