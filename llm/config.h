@@ -26,8 +26,8 @@ struct LlamaConfig {
 void check(const LlamaConfig& config, SourceLocation where = SourceLocation::current());
 
 /// Reads a config.json of Hugging Face's with the model_type llama, mistral or qwen2.  FormatError, with what was
-/// found, for another type, for an activation, scaling or window that these models here do not have, and for what is no such
-/// file; IoError.
+/// found, for another type, for an activation, scaling or window that these models here do not have, and for what is no
+/// such file; IoError.
 LlamaConfig read_config(const std::string& path, SourceLocation where = SourceLocation::current());
 
 /// That of a GGUF file with the architecture llama or qwen2.  FormatError as above.

@@ -12,9 +12,9 @@ namespace minnow::text {
 
 /// How a text is split into pieces, in which tokens are joined.  Letters, numbers and spaces are Unicode's (categories
 /// L and N, White_Space).  gpt2: contractions ('s 't 're 've 'm 'll 'd), runs of letters, of numbers or of others, each
-/// with a space before it, and runs of spaces.  smollm: the same, but each number character alone.  llama3: contractions
-/// in any case, up to three number characters, a letter's run with any one character before it, breaks of lines with
-/// what is before them.  qwen2: the same with one number character.
+/// with a space before it, and runs of spaces.  smollm: the same, but each number character alone.  llama3:
+/// contractions in any case, up to three number characters, a letter's run with any one character before it, breaks of
+/// lines with what is before them.  qwen2: the same with one number character.
 enum class PreTokenizer : std::uint8_t { gpt2, smollm, llama3, qwen2 };
 
 /// What a BpeTokenizer is made of.
@@ -28,16 +28,16 @@ struct BpeVocabulary {
   std::int64_t bos = -1;       ///< the token that a text begins with, if the model wants one
 };
 
-/// Byte-level byte pair encoding (Radford et al. 2019; Sennrich et al. 2016), as Hugging Face's `tokenizers` compute it:
-/// a text is split by a PreTokenizer, and in each piece the pair of tokens that comes first in the merges is joined,
-/// until there is none.  Bytes that are not UTF-8 count as other characters, and come back as they were.  Copies share
-/// the vocabulary.  Thread-safe.
+/// Byte-level byte pair encoding (Radford et al. 2019; Sennrich et al. 2016), as Hugging Face's `tokenizers` compute
+/// it: a text is split by a PreTokenizer, and in each piece the pair of tokens that comes first in the merges is
+/// joined, until there is none.  Bytes that are not UTF-8 count as other characters, and come back as they were.
+/// Copies share the vocabulary.  Thread-safe.
 class BpeTokenizer {
  public:
-  /// GPT-2's files: `vocab.json`, tokens and their numbers, and `merges.txt`, pairs of tokens in the order in which they
-  /// are joined.  IoError; FormatError, with file and line, for other content: no JSON object of distinct numbers from 0
-  /// on, a merge that is no pair or comes twice, a merge whose parts or result are not in the vocabulary, bytes without
-  /// a token.
+  /// GPT-2's files: `vocab.json`, tokens and their numbers, and `merges.txt`, pairs of tokens in the order in which
+  /// they are joined.  IoError; FormatError, with file and line, for other content: no JSON object of distinct numbers
+  /// from 0 on, a merge that is no pair or comes twice, a merge whose parts or result are not in the vocabulary, bytes
+  /// without a token.
   BpeTokenizer(const std::string& vocab_path, const std::string& merges_path,
                SourceLocation where = SourceLocation::current());
   /// FormatError as above, and for an added token that is empty or not in the vocabulary.

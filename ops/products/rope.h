@@ -23,13 +23,13 @@ struct RopeOptions {
 [[nodiscard]] Tensor rope_table(const In& positions, std::int64_t dim, const RopeOptions& options = {});
 
 /// Rotary position embedding (Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding"): turns
-/// pairs (a, b) of a row by angles,  y_a = a cos - b sin,  y_b = b cos + a sin.  The pairs are elements i and i + E / 2,
+/// pairs (a, b) of a row by angles,  y_a = a cos - b sin,  y_b = b cos + a sin.  The pairs are elements i and i + E/2,
 /// as Hugging Face has them, or, interleaved, 2 i and 2 i + 1, as the paper has.
 /// x: floating-point [..., L, E]  table: that of rope_table(), floating-point and broadcast to x  ->  as x.  Halves are
 /// computed in the table's dtype.
 /// Gradient: dx is dy turned back; any order.  The table gets none.
-/// ShapeError for an odd E and for a table that does not broadcast to x, DTypeError for other dtypes, AutogradError for a
-/// table that requires a gradient.
+/// ShapeError for an odd E and for a table that does not broadcast to x, DTypeError for other dtypes, AutogradError for
+/// a table that requires a gradient.
 [[nodiscard]] Tensor rope(const In& x, const Tensor& table, bool interleaved = false);
 
 }  // namespace minnow
