@@ -86,9 +86,9 @@ BpeTokenizer::Vocabulary::Vocabulary(const Source& source, const BpeVocabulary& 
   for (int byte = 0; byte < kBytes; ++byte) {
     const char one = static_cast<char>(byte);
     const auto found = numbers.find(std::string_view(&one, 1));
-    if (found == numbers.end())
+    bytes[static_cast<std::size_t>(byte)] = found == numbers.end() ? parts.unk : found->second;
+    if (found == numbers.end() && parts.all_bytes)
       refuse(source.tokens, "no token for the byte " + std::to_string(byte), "all 256", where);
-    bytes[static_cast<std::size_t>(byte)] = found->second;
   }
   std::string left, right, both;
   for (std::size_t i = 0; i < parts.merges.size(); ++i) {
@@ -122,7 +122,8 @@ void BpeTokenizer::Vocabulary::add_tokens(const Source& source, const BpeVocabul
       refuse(source.tokens, "the added token " + std::to_string(token), "one of the tokens, which is not empty", where);
     is_added[static_cast<std::size_t>(token)] = true;
   }
-  if (bos >= count) refuse(source.tokens, "the first token " + std::to_string(bos), "one of the tokens", where);
+  for (const std::int64_t token : {bos, parts.unk})
+    if (token >= count) refuse(source.tokens, "the token " + std::to_string(token), "one of the tokens", where);
   tokens.resize(parts.tokens.size());
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::string& written = parts.tokens[i];
@@ -163,10 +164,13 @@ void BpeTokenizer::Vocabulary::encode(std::string_view piece, std::vector<std::i
     bool operator<(const Candidate& other) const { return rank != other.rank ? rank > other.rank : at > other.at; }
   };
   constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-  std::vector<Part> parts(piece.size());
-  for (std::size_t i = 0; i < piece.size(); ++i)
-    parts[i] = {bytes[static_cast<unsigned char>(piece[i])], i == 0 ? kNone : i - 1,
-                i + 1 < piece.size() ? i + 1 : kNone};
+  std::vector<Part> parts;
+  parts.reserve(piece.size());
+  for (const char c : piece) {
+    const std::int64_t token = bytes[static_cast<unsigned char>(c)];
+    if (token >= 0) parts.push_back({token, parts.empty() ? kNone : parts.size() - 1, parts.size() + 1});
+  }
+  if (!parts.empty()) parts.back().after = kNone;
   std::priority_queue<Candidate> queue;
   const auto consider = [&](std::size_t at) {
     if (at == kNone || parts[at].after == kNone) return;

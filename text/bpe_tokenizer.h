@@ -26,6 +26,8 @@ struct BpeVocabulary {
   bool ignore_merges = false;  ///< a piece that is a token is one, whatever the merges say (Llama 3)
   bool nfc = false;            ///< texts are normalized to Unicode's form C first (Qwen2)
   std::int64_t bos = -1;       ///< the token that a text begins with, if the model wants one
+  std::int64_t unk = -1;       ///< what stands for a byte without a token; none: it is left out of texts
+  bool all_bytes = true;       ///< refuse a vocabulary without a token for each byte
 };
 
 /// Byte-level byte pair encoding (Radford et al. 2019; Sennrich et al. 2016), as Hugging Face's `tokenizers` compute

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -91,14 +92,21 @@ PreTokenizer pre_tokenizer(const std::vector<Part>& parts) {
                 "that of GPT-2, SmolLM, Llama 3 or Qwen2"};
 }
 
-void read_model(JsonReader& json, BpeVocabulary& result, Numbered& tokens) {
+/// Returns the unknown token.
+std::optional<std::string> read_model(JsonReader& json, BpeVocabulary& result, Numbered& tokens) {
   std::string type = "BPE";
+  std::optional<std::string> unknown;
+  bool fuses = false;
   json.object("a model", [&](const std::string& name) {
     if (name == "type") type = json.string("a text");
     else if (name == "vocab") tokens = read_numbers(json);
     else if (name == "ignore_merges") result.ignore_merges = json.boolean("true or false");
     else if (name == "byte_fallback") {
       if (json.boolean("true or false")) throw Refusal{"byte_fallback", "byte-level BPE"};
+    } else if (name == "unk_token") {
+      if (!json.accept_null()) unknown = json.string("a text");
+    } else if (name == "fuse_unk") {
+      fuses = json.boolean("true or false");
     } else if (name == "continuing_subword_prefix" || name == "end_of_word_suffix") {
       if (!json.accept_null() && !json.string("a text").empty()) throw Refusal{name, "none"};
     } else if (name == "merges") {
@@ -109,9 +117,12 @@ void read_model(JsonReader& json, BpeVocabulary& result, Numbered& tokens) {
         if (pair.size() != 2) throw Refusal{std::to_string(pair.size()) + " tokens in a merge", "two"};
         result.merges.push_back(pair[0] + " " + pair[1]);
       });
-    } else json.skip_value();  // dropout is of training; byte-level BPE knows no unknown token
+    } else json.skip_value();  // dropout is of training
   });
   if (type != "BPE") throw Refusal{"a model of type " + type, "BPE"};
+  if (unknown && fuses) throw Refusal{"fuse_unk", "an unknown token for each byte"};
+  result.all_bytes = false;  // SmolLM's has no tokens for bytes that are in no UTF-8, and for some control characters
+  return unknown;
 }
 
 void read_added(JsonReader& json, Numbered& added) {
@@ -172,10 +183,11 @@ BpeVocabulary read_tokenizer(const std::string& text) {
   BpeVocabulary result;
   Numbered tokens, added;
   std::vector<Part> pre, normalizers, processors;
+  std::optional<std::string> unknown;
   bool has_model = false;
   JsonReader json(text);
   json.object("an object", [&](const std::string& name) {
-    if (name == "model") read_model(json, result, tokens), has_model = true;
+    if (name == "model") unknown = read_model(json, result, tokens), has_model = true;
     else if (name == "added_tokens") read_added(json, added);
     else if (name == "pre_tokenizer") pre = read_parts(json);
     else if (name == "normalizer") normalizers = read_parts(json);
@@ -201,6 +213,10 @@ BpeVocabulary read_tokenizer(const std::string& text) {
     result.added.push_back(number);
   }
   result.tokens = by_number(tokens);
+  if (unknown) {
+    result.unk = std::find(result.tokens.begin(), result.tokens.end(), *unknown) - result.tokens.begin();
+    if (result.unk == std::ssize(tokens)) throw Refusal{"the unk_token '" + *unknown + "'", "one of the tokens"};
+  }
   for (const Part& part : processors) {
     if (part.type == "ByteLevel") continue;
     const bool begins = part.type == "TemplateProcessing" && part.parts.size() == 2 &&
