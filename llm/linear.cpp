@@ -25,7 +25,9 @@ Tensor initial(const Shape& shape, std::int64_t in_features, SourceLocation wher
 
 Linear::Linear(std::int64_t in_features, std::int64_t out_features, bool with_bias, SourceLocation where)
     : weight(parameter("weight", initial({out_features, in_features}, in_features, where))),
-      bias(with_bias ? parameter("bias", initial({out_features}, in_features, where)) : nn::Parameter()) {}
+      bias(with_bias ? parameter("bias", initial({out_features}, in_features, where)) : nn::Parameter()),
+      in_(in_features),
+      out_(out_features) {}
 
 Tensor Linear::forward(const Tensor& x) {
   const auto site = called();

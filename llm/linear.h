@@ -15,8 +15,15 @@ class Linear : public nn::Module {
 
   nn::Parameter weight, bias;
 
+  std::int64_t in_features() const { return in_; }
+  std::int64_t out_features() const { return out_; }
+  Device device() const { return weight.device(); }
+
   Tensor forward(const Tensor& x) override;
   std::string describe() const override;
+
+ private:
+  std::int64_t in_, out_;
 };
 
 }  // namespace minnow::llm

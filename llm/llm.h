@@ -5,3 +5,5 @@
 #include <minnow/llm/config.h>
 #include <minnow/llm/gguf.h>
 #include <minnow/llm/linear.h>
+#include <minnow/llm/lora.h>
+#include <minnow/llm/sampler.h>

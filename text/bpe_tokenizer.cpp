@@ -310,11 +310,27 @@ bool BpeTokenizer::is_added(std::int64_t token) const {
 
 std::int64_t BpeTokenizer::bos() const { return vocabulary_->bos; }
 
+StreamDecoder::StreamDecoder(BpeTokenizer tokenizer, std::vector<std::string> stops, SourceLocation where)
+    : tokenizer_(std::move(tokenizer)), stops_(std::move(stops)) {
+  for (const std::string& stop : stops_)
+    if (stop.empty()) throw ValueError("StreamDecoder: a stop text is empty\ngive one of a letter or more", where);
+}
+
 std::string StreamDecoder::add(std::int64_t token, SourceLocation where) {
-  if (with_added_ || !tokenizer_.is_added(token)) held_ += tokenizer_.decode({&token, 1}, where);
-  const std::size_t torn = detail::torn_bytes(held_);
-  std::string text = held_.substr(0, held_.size() - torn);
-  held_.erase(0, text.size());
+  if (stopped_) return {};
+  if (!tokenizer_.is_added(token)) held_ += tokenizer_.decode({&token, 1}, where);
+  std::size_t ready = held_.size() - detail::torn_bytes(held_);
+  for (const std::string& stop : stops_) {
+    const std::size_t found = held_.find(stop);
+    if (found != std::string::npos) stopped_ = true, ready = std::min(ready, found);
+    for (std::size_t n = std::min(stop.size() - 1, held_.size()); n > 0; --n)  // the text may end with its beginning
+      if (held_.ends_with(std::string_view(stop).substr(0, n))) {
+        ready = std::min(ready, held_.size() - n);
+        break;
+      }
+  }
+  std::string text = held_.substr(0, ready);
+  held_.erase(0, stopped_ ? std::string::npos : ready);
   return text;
 }
 

@@ -69,26 +69,30 @@ class BpeTokenizer {
   std::shared_ptr<const Vocabulary> vocabulary_;
 };
 
-/// The text of tokens that come one after the other: each call gives what is complete, so that no character is torn.
+/// The text of tokens that come one after the other: each call gives what is complete, so that no character is torn,
+/// up to the first of the stop texts, which is left out.
 ///
-///     text::StreamDecoder decoder(tokenizer);
-///     for (...) std::cout << decoder.add(token) << std::flush;
+///     text::StreamDecoder decoder(tokenizer, {"\n\n"});
+///     while (!decoder.stopped()) std::cout << decoder.add(next_token()) << std::flush;
 ///     std::cout << decoder.end();
 class StreamDecoder {
  public:
-  /// with_added: whether added tokens are written too.
-  explicit StreamDecoder(BpeTokenizer tokenizer, bool with_added = false)
-      : tokenizer_(std::move(tokenizer)), with_added_(with_added) {}
+  /// Added tokens are not written.  ValueError for an empty stop text.
+  explicit StreamDecoder(BpeTokenizer tokenizer, std::vector<std::string> stops = {},
+                         SourceLocation where = SourceLocation::current());
 
   /// ValueError for a token that is not in the vocabulary.
   std::string add(std::int64_t token, SourceLocation where = SourceLocation::current());
-  /// What was held back: the beginning of a character that did not go on.
+  /// Whether a stop text has come.
+  bool stopped() const { return stopped_; }
+  /// What was held back: the beginning of a character or of a stop text that did not go on.
   std::string end();
 
  private:
   BpeTokenizer tokenizer_;
-  bool with_added_;
+  std::vector<std::string> stops_;
   std::string held_;
+  bool stopped_ = false;
 };
 
 }  // namespace minnow::text

@@ -8,6 +8,7 @@
 #include <vector>
 #include <minnow/data/dataset.h>
 #include <minnow/text/bpe_tokenizer.h>
+#include <minnow/text/chat.h>
 
 namespace minnow::text {
 

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <functional>
+#include <limits>
 #include <minnow/llm/llm.h>
 #include <minnow/minnow.h>
 
@@ -42,8 +45,8 @@ class LlamaCache {
 
 /// What the layers of a call share.
 struct LlamaPlaces {
-  Tensor table;                 ///< rope_table() of the positions
-  Tensor mask;                  ///< of scaled_dot_product_attention, or undefined
+  Tensor table{};               ///< rope_table() of the positions
+  Tensor mask{};                ///< of scaled_dot_product_attention, or undefined
   LlamaCache* cache = nullptr;  ///< or none
 };
 
@@ -201,6 +204,66 @@ struct LlamaForCausalLM : nn::Module {
     return lm_head(model.run(tokens, &cache).select(1, -1));
   }
 };
+
+struct GenerateOptions {
+  std::int64_t max_new_tokens = 100;
+  llm::SamplerOptions sampling{};
+  std::vector<std::int64_t> stops{};  ///< tokens that end a text, and are not part of it
+  /// Called with each token and the number of its prompt; false ends that text.
+  std::function<bool(std::size_t, std::int64_t)> on_token{};
+};
+
+/// The tokens that follow each of several prompts, which may be of different lengths.  Each has a Sampler of its own.
+/// ValueError without prompts, for an empty one, and where the model has too few positions.
+inline std::vector<std::vector<std::int64_t>> generate(const LlamaForCausalLM& net,
+                                                       const std::vector<std::vector<std::int64_t>>& prompts,
+                                                       const GenerateOptions& o) {
+  const minnow::NoGradGuard no_grad;
+  const minnow::Device device = net.model.embed_tokens.weight.device();
+  std::size_t longest = 0, shortest = std::numeric_limits<std::size_t>::max();
+  for (const auto& prompt : prompts)
+    longest = std::max(longest, prompt.size()), shortest = std::min(shortest, prompt.size());
+  if (longest == 0 || shortest == 0) throw minnow::ValueError("generate: a prompt is empty\ngive one token or more");
+  // Short prompts begin later, so that all end together.
+  std::vector<std::int64_t> rows, padding;
+  for (const auto& prompt : prompts) {
+    padding.push_back(static_cast<std::int64_t>(longest - prompt.size()));
+    rows.insert(rows.end(), longest - prompt.size(), prompt[0]);
+    rows.insert(rows.end(), prompt.begin(), prompt.end());
+  }
+  const auto count = static_cast<std::int64_t>(prompts.size());
+  LlamaCache cache(static_cast<std::int64_t>(longest) + o.max_new_tokens,
+                   longest > shortest ? minnow::tensor(padding, device) : Tensor());
+  std::vector<llm::Sampler> samplers;
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    llm::SamplerOptions own = o.sampling;
+    own.seed += i;
+    samplers.emplace_back(own);
+  }
+  std::vector<std::vector<std::int64_t>> seen = prompts, written(prompts.size());
+  std::vector<bool> ended(prompts.size());
+  std::vector<std::int64_t> last(prompts.size());
+  Tensor next = minnow::tensor(rows, device).view({count, -1});
+  for (std::int64_t step = 0; step < o.max_new_tokens; ++step) {
+    const Tensor logits = net(next, cache).to(minnow::float32).cpu().contiguous();
+    const std::int64_t tokens = logits.size(1);
+    bool any = false;
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      if (ended[i]) continue;
+      const float* const row = logits.data<float>() + static_cast<std::int64_t>(i) * tokens;
+      last[i] = samplers[i].next({row, static_cast<std::size_t>(tokens)}, seen[i]);
+      ended[i] = std::find(o.stops.begin(), o.stops.end(), last[i]) != o.stops.end();
+      if (ended[i]) continue;
+      seen[i].push_back(last[i]);
+      written[i].push_back(last[i]);
+      ended[i] = o.on_token && !o.on_token(i, last[i]);
+      any = any || !ended[i];
+    }
+    if (!any) break;
+    next = minnow::tensor(last, device).view({count, 1});
+  }
+  return written;
+}
 
 /// A model of a checkpoint, whose weights it takes over.
 inline LlamaForCausalLM load_llama(const llm::Checkpoint& checkpoint) {
