@@ -1,7 +1,10 @@
 #include <minnow/text/chat.h>
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/internal.h>
+#include <minnow/text/detail/vocabulary.h>
 
 namespace minnow::text {
 namespace {
@@ -16,7 +19,52 @@ std::int64_t token_of(const BpeTokenizer& tokenizer, std::string_view text, Sour
   return token;
 }
 
+Chat read_chat(std::string_view line) {
+  using io::detail::Refusal;
+  if (!io::detail::is_utf8(line)) throw Refusal{"bytes that are not UTF-8", "JSON"};
+  Chat chat;
+  io::detail::JsonReader json(line);
+  json.object("an object with messages", [&](const std::string& member) {
+    if (member != "messages") return json.skip_value();
+    json.array("an array of messages", [&] {
+      ChatMessage m;
+      json.object("a message", [&](const std::string& name) {
+        if (name == "role") m.role = json.string("a text");
+        else if (name == "content") m.content = json.string("a text");
+        else json.skip_value();
+      });
+      if (m.role.empty()) throw Refusal{"a message without a role", "a role and a content"};
+      chat.push_back(std::move(m));
+    });
+  });
+  json.end();
+  if (chat.empty()) throw Refusal{"no messages", "one or more"};
+  return chat;
+}
+
 }  // namespace
+
+std::vector<Chat> read_chats(const std::string& path, SourceLocation where) {
+  const CallSite site("read_chats", where);
+  const std::string text = detail::read_file("read_chats", path, where);
+  std::vector<Chat> chats;
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t stop = std::min(text.find('\n', at), text.size());
+    std::string_view line(text.data() + at, stop - at);
+    at = stop + 1;
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    try {
+      chats.push_back(read_chat(line));
+    } catch (const io::detail::Refusal& refusal) {
+      throw FormatError(fmt::format("read_chats: '{}': found {} in line {}\n  expected  {}", path, refusal.found,
+                                    number, refusal.expected),
+                        where);
+    }
+  }
+  return chats;
+}
 
 ChatForm ChatForm::of_template(std::string_view chat_template, SourceLocation where) {
   const auto has = [&](std::string_view text) { return chat_template.find(text) != std::string_view::npos; };

@@ -14,6 +14,12 @@ struct ChatMessage {
   std::string content;
 };
 
+using Chat = std::vector<ChatMessage>;
+
+/// Reads a file of conversations, one a line: {"messages": [{"role": "user", "content": "..."}, ...]}.  Other members
+/// are skipped.  FormatError, with the line, for what is no such object or has no messages; IoError.
+std::vector<Chat> read_chats(const std::string& path, SourceLocation where = SourceLocation::current());
+
 /// A conversation as tokens, and which of them an assistant writes: its answers, with the token that ends each.
 struct ChatTokens {
   std::vector<std::int64_t> tokens;
