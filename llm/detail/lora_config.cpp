@@ -37,10 +37,11 @@ Options parse(const std::string& text) {
     else if (name == "bias") bias = json.string("a text");
     else if (name == "target_modules")
       json.array("a list of names", [&] { o.targets.push_back(json.string("a name")); });
-    else if (name == "use_dora" || name == "rank_pattern" || name == "alpha_pattern" || name == "modules_to_save" ||
-             name == "fan_in_fan_out" || name == "layers_to_transform" || name == "layer_replication" ||
-             name == "target_parameters" || name == "exclude_modules" || name == "lora_bias" ||
-             name == "trainable_token_indices" || name == "alora_invocation_tokens") {
+    else if (name == "use_dora" || name == "use_qalora" || name == "use_bdlora" || name == "rank_pattern" ||
+             name == "alpha_pattern" || name == "modules_to_save" || name == "fan_in_fan_out" ||
+             name == "layers_to_transform" || name == "layer_replication" || name == "target_parameters" ||
+             name == "exclude_modules" || name == "lora_bias" || name == "trainable_token_indices" ||
+             name == "alora_invocation_tokens") {
       if (!read_is_none(json)) throw Refusal{"'" + name + "'", "none: adapters of plain LoRA"};
     } else json.skip_value();
   });
