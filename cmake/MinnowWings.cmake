@@ -1,5 +1,5 @@
 # Libraries over minnow that a program links if it names them: minnow::vision, minnow::text, minnow::distributions,
-# minnow::tensorboard, minnow::onnx, and minnow::distributed.  minnow_wings: those that are built; minnow_wing_objects: their objects, for programs that link
+# minnow::tensorboard, minnow::onnx, minnow::llm, and minnow::distributed.  minnow_wings: those that are built; minnow_wing_objects: their objects, for programs that link
 # another minnow; minnow_wing_libraries: what these link.
 
 set(minnow_wings "")
@@ -39,6 +39,7 @@ find_package(JPEG GLOBAL)
 find_package(Utf8proc GLOBAL)
 find_package(Protozero)
 minnow_wing(distributions -Os minnow_nn)
+minnow_wing(llm -O3 minnow_tensor)
 if(PNG_FOUND AND JPEG_FOUND)
   minnow_wing(vision -O3 minnow_tensor PNG::PNG JPEG::JPEG)
 else()

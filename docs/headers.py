@@ -33,7 +33,7 @@ def public_headers():
 def wing_headers():
     """Those of the libraries over minnow, which minnow.h does not include."""
     found = []
-    for wing in ("distributed", "distributions", "onnx", "tensorboard", "text", "vision"):
+    for wing in ("distributed", "distributions", "onnx", "llm", "tensorboard", "text", "vision"):
         umbrella = (ROOT / wing / f"{wing}.h").read_text(encoding="utf-8")
         found += re.findall(rf"#include <minnow/({wing}/.+)>", umbrella) or [f"{wing}/{wing}.h"]
     return found

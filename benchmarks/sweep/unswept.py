@@ -29,6 +29,7 @@ UNSWEPT = {
     "nn::quantize_dynamic_": ONCE, "nn::quantize_dynamic": "a row of compare.py: int8_linear",
     "concat": "cat by another name", "normal": "randn, times and plus a number", "nn::replace": ONCE,
     "hann_window": MADE, "hamming_window": MADE, "blackman_window": MADE, "bartlett_window": MADE, "melscale_fbanks": MADE,
+    "rope": "made of mul and addcmul, which have rows", "rope_table": MADE,
     "segment_reduce": SEGMENTS, "scatter_softmax": SEGMENTS,
     "bilinear": "nn::Bilinear has a row", "nn::Transformer": LAYERED, "nn::TransformerMasks": BASE,
     "nn::linear_cross_entropy": LAYERED, "nn::LinearCrossEntropyLoss": LAYERED,

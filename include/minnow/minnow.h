@@ -79,6 +79,7 @@
 #include <minnow/ops/products/einsum.h>
 #include <minnow/ops/products/linalg.h>
 #include <minnow/ops/products/matmul.h>
+#include <minnow/ops/products/rope.h>
 #include <minnow/ops/random/dropout.h>
 #include <minnow/ops/random/sample.h>
 #include <minnow/ops/reductions/distance.h>

@@ -1,7 +1,9 @@
 #include <minnow/tensor/io/detail/json_reader.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
+#include <system_error>
 
 namespace minnow::io::detail {
 namespace {
@@ -146,6 +148,28 @@ void JsonReader::skip_number() {
     if (next() == '+' || next() == '-') ++at_;
     skip_digits();
   }
+}
+
+double JsonReader::number(const char* what) {
+  skip_space();
+  if (next() != '-' && !digit()) fail(what);
+  const std::size_t begin = at_;
+  skip_number();
+  double value = 0;
+  const auto [end, error] = std::from_chars(text_.data() + begin, text_.data() + at_, value);
+  if (error != std::errc() || end != text_.data() + at_) fail("a number that a double can hold");
+  return value;
+}
+
+bool JsonReader::boolean(const char* what) {
+  if (accept_word("true")) return true;
+  if (!accept_word("false")) fail(what);
+  return false;
+}
+
+char JsonReader::peek() {
+  skip_space();
+  return next();
 }
 
 void JsonReader::skip_scalar() {

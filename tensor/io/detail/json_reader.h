@@ -28,6 +28,11 @@ class JsonReader {
   std::string string(const char* what);
   /// An integer in [0, 2^63): only digits, no sign, point, exponent or leading zero.
   std::int64_t integer(const char* what);
+  /// Any number.
+  double number(const char* what);
+  bool boolean(const char* what);
+  /// The first character of the next value; '\0' at the end.
+  char peek();
   /// Skips any value with at most kMaxDepth nested arrays and objects.
   void skip_value();
   /// Checks that only white space follows.

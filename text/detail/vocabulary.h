@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+#include <minnow/tensor/io/detail/json_reader.h>
+#include <minnow/text/bpe_tokenizer.h>
+
+// Readers of vocabularies, which throw io::detail::Refusal.
+namespace minnow::text::detail {
+
+using Numbered = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// The content of a file.  IoError, OutOfMemoryError.
+std::string read_file(const char* op, const std::string& path, SourceLocation where);
+
+/// An object of tokens and their numbers.
+Numbered read_numbers(io::detail::JsonReader& json);
+/// The tokens by number, which are all from 0 on, each once.
+std::vector<std::string> by_number(const Numbered& tokens);
+
+/// tokenizer.json.
+BpeVocabulary read_tokenizer(const std::string& text);
+
+}  // namespace minnow::text::detail
