@@ -73,7 +73,8 @@ struct Options {
   std::string run;
 };
 
-/// Trains `parts`, which are those of net or of an adapter.  Returns the percentage of the answers' tokens that are right.
+/// Trains `parts`, which are those of net or of an adapter.  Returns the percentage of the answers' tokens that are
+/// right.
 double train(models::LlamaForCausalLM& net, nn::Module& parts, const Tongue& tongue,
              const std::vector<text::Chat>& chats, const Options& o, Device device) {
   constexpr std::size_t kFew = 50;
