@@ -15,7 +15,7 @@
 namespace minnow::detail {
 namespace {
 
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kLargePage = std::size_t{2} << 20;
 
 /// What follows "name:" in a file of lines; empty if there is none.
 std::string field_of(const char* path, std::string_view name) {
@@ -37,7 +37,7 @@ std::int64_t status_bytes(std::string_view name) {  // "123456 kB"
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
   void* block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 #ifdef MADV_HUGEPAGE
-  if (block && alignment >= kHugePage) madvise(block, bytes, MADV_HUGEPAGE);
+  if (block && alignment >= kLargePage) madvise(block, bytes, MADV_HUGEPAGE);
 #endif
   return block;
 }
