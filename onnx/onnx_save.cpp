@@ -216,8 +216,8 @@ class Exporter {
     const Tensor& value = a_.recorder.value(x).tensor;
     if (!is_constant(x))
       throw ValueError(
-          fmt::format("onnx::save: {} reads a tensor {} that follows from the inputs, by functions that do not "
-                      "tell of it or by numbers that were read\ncompute it by functions of tensors",
+          fmt::format("onnx::save: {} reads a tensor {} that follows from the inputs by functions that "
+                      "do not tell of it, from their sizes, or is random\ncompute it by functions of tensors",
                       place_of(reader), value.shape().str()),
           e_.where);
     const std::string given = parameter_name(value);

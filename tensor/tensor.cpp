@@ -2,6 +2,7 @@
 
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/runtime/capture_rules.h>
+#include <minnow/tensor/runtime/observers.h>
 
 namespace minnow {
 
@@ -68,6 +69,8 @@ void* Tensor::host_data(DType expected, SourceLocation where) const {
                          "\nuse the C++ type of the dtype, or convert first: .to(...)",
                      where);
   CaptureRules::forbid_access("data", device(), where);
+  if (detail::calling_thread.observer) [[unlikely]]
+    detail::calling_thread.observer->read("data", *this);
   storage()->wait_ready();
   storage()->forget_prepared();
   return raw_data();

@@ -267,7 +267,7 @@ class Reader {
       for (std::size_t i = 0; i < p.integers.size(); ++i) to[i] = static_cast<std::uint16_t>(p.integers[i]);
       return x;
     }
-    dtype_switch(dtype, [&]<class T>() {
+    minnow::detail::dtype_switch(dtype, [&]<class T>() {
       auto* const to = static_cast<T*>(x.raw_data());
       if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
         for (std::size_t i = 0; i < p.numbers.size(); ++i) to[i] = static_cast<T>(p.numbers[i]);

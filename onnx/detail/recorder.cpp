@@ -93,7 +93,29 @@ void Recording::told(const minnow::detail::Told& told) {
   CallObserver::told(told);
 }
 
+void Recording::read(const char* op, const Tensor& x) noexcept {
+  recorder_.read(op, x);
+  CallObserver::read(op, x);
+}
+
+void Recorder::read(const char* op, const Tensor& x) {
+  const auto memory = memory_.find(x.storage().get());
+  if (!reading_.function.empty() || memory == memory_.end() || !memory->second.depends) return;
+  const bool inside = minnow::detail::CallSite::is_open();
+  reading_ = {inside ? std::string(minnow::detail::CallSite::op()) : op,
+              {},
+              {},
+              {},
+              minnow::detail::CallSite::where(),
+              nn::detail::Call::path()};
+}
+
 void Recorder::require_told(SourceLocation where) const {
+  if (!reading_.function.empty())
+    throw ValueError(fmt::format("onnx::save: {} reads numbers that depend on the inputs, which a graph cannot follow\n"
+                                 "compute with tensors, e.g. by where",
+                                 place_of(reading_)),
+                     where);
   if (!untold_.function.empty())
     throw ValueError(fmt::format("onnx::save: {} cannot be exported\ncompute it by other functions, or outside of the "
                                  "model",

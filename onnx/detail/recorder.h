@@ -50,7 +50,8 @@ class Recorder {
   std::size_t count() const { return values_.size(); }
   /// The number of a tensor; a new one for a tensor that was not made by a told function.
   std::size_t number_of(const Tensor& x);
-  /// Throws for an operation on something that depends on the inputs, of which no function has told.
+  /// Throws for an operation on something that depends on the inputs, of which no function has told, and for numbers of
+  /// it that were read.
   void require_told(SourceLocation where) const;
 
   // What a Recording hears.
@@ -58,6 +59,7 @@ class Recorder {
   void end(const char* function);
   void operands(const minnow::detail::Operands& operands);
   void told(const minnow::detail::Told& told);
+  void read(const char* op, const Tensor& x);
 
  private:
   /// The same elements.
@@ -88,7 +90,8 @@ class Recorder {
   std::map<const Storage*, Memory> memory_;
   std::vector<Open> open_;
   std::size_t told_ = 0;
-  Record untold_;  ///< the first; its function is empty if there is none
+  // The first of what cannot be written down; their functions are empty if there is none.
+  Record untold_, reading_;
 };
 
 /// Lets a recorder hear what this thread calls while it lives.
@@ -101,6 +104,7 @@ class Recording final : public minnow::detail::CallObserver {
   void end(const minnow::detail::CallSite& site) noexcept override;
   void operands(const minnow::detail::Operands& operands) override;
   void told(const minnow::detail::Told& told) override;
+  void read(const char* op, const Tensor& x) noexcept override;
 
  private:
   Recorder& recorder_;

@@ -9,6 +9,7 @@
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/runtime/capture_rules.h>
+#include <minnow/tensor/runtime/observers.h>
 
 // The members of Tensor that copy values to the host.
 namespace minnow {
@@ -17,6 +18,8 @@ namespace {
 /// A row-major copy on the host, complete.
 Tensor on_host(const Tensor& x) {
   CaptureRules::forbid_access(CallSite::op(), x.device());
+  if (calling_thread.observer) [[unlikely]]
+    calling_thread.observer->read("item", x);
   Tensor host = raw::to_device(raw::contiguous(x), Device());
   host.storage()->wait_ready();
   return host;

@@ -40,6 +40,9 @@ void CallObserver::operands(const Operands& operands) {
 void CallObserver::told(const Told& told) {
   if (outer_) outer_->told(told);
 }
+void CallObserver::read(const char* op, const Tensor& x) noexcept {
+  if (outer_) outer_->read(op, x);
+}
 void CallObserver::recorded(std::uint64_t node) noexcept {
   if (outer_) outer_->recorded(node);
 }

@@ -11,6 +11,7 @@
 
 namespace minnow {
 class Event;
+class Tensor;
 }  // namespace minnow
 
 namespace minnow::detail {
@@ -34,6 +35,8 @@ class CallObserver {
   /// A function, the open one or one that it is made of, has computed something (tensor/backend/tell.h).  What this
   /// throws it throws.
   virtual void told(const Told& told);
+  /// The host gets the elements of a tensor, in the open operation or outside of one, by `op` (a literal).
+  virtual void read(const char* op, const Tensor& x) noexcept;
   /// The open operation has recorded a node with this number (autograd::Node::order).
   virtual void recorded(std::uint64_t node) noexcept;
   /// The gradient function that begins next is that of this node.
