@@ -102,11 +102,13 @@ class Exporter {
   /// The outputs by these names.
   void give_outputs(const std::vector<std::string>& names) {
     std::unordered_set<std::string> taken(e_.input_names.begin(), e_.input_names.end());
-    for (const auto& [name, value] : e_.graph.weights()) taken.insert(name);
     for (std::size_t i = 0; i < a_.outputs.size(); ++i) {
       const std::size_t y = a_.outputs[i];
       std::string made = name(y, Record{"the output", {}, {}, {}, {}, {}});
-      if (taken.count(made)) made = e_.graph.add("Identity", {made});
+      const auto is_made = [&](const auto& weight) { return weight.first == made; };
+      const auto& weights = e_.graph.weights();
+      if (taken.count(made) || std::any_of(weights.begin(), weights.end(), is_made))
+        made = e_.graph.add("Identity", {made});
       e_.graph.rename(made, names[i]);
       taken.insert(names[i]);
       for (auto& [number, value] : e_.names)

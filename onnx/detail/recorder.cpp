@@ -63,7 +63,9 @@ void Recorder::end(const char* function) {
   if (open_.empty()) return;
   const Open open = open_.back();
   open_.pop_back();
-  if (!open.computes || told_ != open.told || !untold_.function.empty()) return;
+  // A module checks its inputs by an operation of its own name, which computes nothing.
+  const bool is_check = function[0] >= 'A' && function[0] <= 'Z';
+  if (!open.computes || is_check || told_ != open.told || !untold_.function.empty()) return;
   untold_ = {function, {}, {}, {}, minnow::detail::CallSite::where(), nn::detail::Call::path()};
 }
 

@@ -153,6 +153,26 @@ TEST_F(OnnxLoad, GivesSeveralOutputs) {
   EXPECT_TRUE(allclose(loaded(x), y, 1e-5, 1e-6));
 }
 
+TEST_F(OnnxLoad, OutputsMayBeInputsWeightsAndOneValueTwice) {
+  nn::Linear net(3, 2);
+  net.eval();
+  onnx::save(
+      net, {zeros({2, 3})},
+      [&](std::span<const Tensor> x) -> std::vector<Tensor> {
+        const Tensor y = net(x[0]);
+        return {x[0], net.weight, y, y, ones({4})};
+      },
+      path);
+  const Tensor x = randn({5, 3});
+  const std::vector<Tensor> results = onnx::load(path)(std::vector<Tensor>{x});
+  ASSERT_EQ(results.size(), 5U);
+  EXPECT_TRUE(equal(results[0], x));
+  EXPECT_TRUE(equal(results[1], net.weight));
+  EXPECT_TRUE(allclose(results[2], net(x)));
+  EXPECT_TRUE(equal(results[2], results[3]));
+  EXPECT_TRUE(equal(results[4], ones({4})));
+}
+
 TEST_F(OnnxLoad, NamesOperatorsThatItDoesNotHave) {
   const std::string error = fault([](pbf_writer& g) {
     add_node(g, "Quux", {}, {"a"});

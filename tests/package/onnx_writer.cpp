@@ -127,6 +127,8 @@ void layers() {
   layer("layer_norm", nn::LayerNorm(6), {5, 6});
   layer("layer_norm_plain", nn::LayerNorm({5, 6}, {.elementwise_affine = false}), {5, 6});
   layer("rms_norm", nn::RMSNorm(6), {5, 6});
+  layer("rms_norm_23", nn::RMSNorm(6), {5, 6}, {.opset = 23});
+  layer("external", nn::Linear(40, 20), {40}, {.external_data = true});
   layer("group_norm", nn::GroupNorm(2, 6), {6, 4, 5});
   layer("instance_norm1d", nn::InstanceNorm(3), {3, 7});
   layer("instance_norm2d", nn::InstanceNorm(3, {.affine = true}), {3, 7, 5});
@@ -328,6 +330,14 @@ void attention() {
         return {randn({batch, batch + 3, 8}), randn({batch, batch + 5, 8})};
       },
       {.dynamic = {{{0, 0, "batch"}, {0, 1, "length"}, {1, 0, "batch"}, {1, 1, "memory"}}}});
+  nn::Transformer transformer(8, 2, {.num_encoder_layers = 1, .num_decoder_layers = 1, .dim_feedforward = 16});
+  transformer.eval();
+  write(
+      "transformer", transformer, [&](std::span<const Tensor> x) -> Inputs { return {transformer(x[0], x[1], {})}; },
+      [](std::int64_t batch) -> Inputs {
+        return {randn({batch, 4, 8}), randn({batch, 6, 8})};
+      },
+      {});
   const auto heads = [](std::int64_t batch) -> Inputs { return {randn({batch, 4, batch + 3, 8})}; };
   const onnx::SaveOptions rows{.dynamic = {{{0, 0, "batch"}, {0, 2, "length"}}}};
   nn::Identity none;
