@@ -187,13 +187,18 @@ template <class F> constexpr bool has_gradient() {
   return F::kKind != kPredicate && F::kKind != kIntegral && !std::is_same_v<F, kernels::FloorDivide>;
 }
 
+/// One for all functions, which are compiled many times.
+[[gnu::cold, gnu::noinline]] void tell_of(const char* name, const Tensor& y, Operands operands) {
+  tell(name, {y}, operands);
+}
+
 template <class F, Precision P = kKept> Tensor call(const TensorLike& a, const TensorLike& b) {
   const CallSite site(F::kName.data(), a.where);
   const Tensors<P> x(site, a, b);
   const Two op(site, {{"a", x.a}, {"b", x.b}}, HostScalars::allowed);
   Tensor y = raw::binary(op.backend(), raw::kBinary<F>, x.a, x.b);
   if (is_heard()) [[unlikely]]
-    tell(F::kName.data(), {y}, op);
+    tell_of(F::kName.data(), y, op);
   if constexpr (has_gradient<F>())
     if (op.records()) return recorded(F(), std::move(y), op);
   return y;
@@ -208,7 +213,7 @@ template <class F> Tensor call_(const In& self, const TensorLike& other) {
       [&] {
         raw::binary_(raw::kBinary<F>, self, x.b);
         if (is_heard()) [[unlikely]]
-          tell(kName, {*self}, {{"self", *self}, {"other", x.b}});
+          tell_of(kName, *self, {{"self", *self}, {"other", x.b}});
       });
 }
 
