@@ -28,9 +28,8 @@ std::vector<text::Chat> own_chats() {
   return chats;
 }
 
-/// Conversations one behind the other in rows of the same length: tokens and targets, int64 [rows, length] each. Of
-/// the
-/// targets those that an assistant writes count.
+/// Conversations one behind the other in rows of the same length: tokens and targets, int64 [rows, length] each.  Of
+/// the targets those that an assistant writes count.
 data::TensorDataset<2> pack(const std::vector<text::Chat>& chats, const Tongue& tongue, std::int64_t length) {
   const std::int64_t end = tongue.chat->end(tongue.tokenizer);
   std::vector<std::int64_t> tokens, targets, row, row_targets;
@@ -73,8 +72,7 @@ struct Options {
   std::string run;
 };
 
-/// Trains `parts`, which are those of net or of an adapter.  Returns the percentage of the answers' tokens that are
-/// right.
+/// Trains `parts`, net's or an adapter's.  Returns the percentage of the answers' tokens that are right.
 double train(models::LlamaForCausalLM& net, nn::Module& parts, const Tongue& tongue,
              const std::vector<text::Chat>& chats, const Options& o, Device device) {
   constexpr std::size_t kFew = 50;

@@ -1,5 +1,4 @@
-// A language model writes: Llama 3, SmolLM2, Qwen2 and others of their form, of a GGUF file or a folder of Hugging
-// Face's.
+// A language model writes: Llama 3, SmolLM2, Qwen2 and others of their form, of a GGUF file or Hugging Face's folder.
 //     ./run llm --model SmolLM2-135M-Instruct.Q4_1.gguf --prompt "What is a minnow?"
 //     ./run llm --model FOLDER --plain --prompt "Once upon a time" --temperature 0.8 --top-p 0.95
 #include <chrono>

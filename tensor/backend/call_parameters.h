@@ -17,6 +17,18 @@ enum class [[nodiscard]] Outcome : std::uint8_t{
     no_solution,         ///< a matrix has no such factorization
 };
 
+/// How a row of a matrix is stored in bytes: 32 numbers in a block, with a scale d (and a least number m) in float16.
+enum class BlockFormat : std::uint8_t {
+  q8_0,  ///< d, then int8 q: d q
+  q4_0,  ///< d, then 4 bits q, number i in the lower and number i + 16 in the upper half of byte i: d (q - 8)
+  q4_1,  ///< d, m, then 4 bits q: d q + m
+  bf16,  ///< bfloat16 numbers
+};
+/// Bytes of 32 numbers.
+constexpr std::int64_t block_bytes(BlockFormat format) {
+  return format == BlockFormat::q8_0 ? 34 : format == BlockFormat::q4_0 ? 18 : format == BlockFormat::q4_1 ? 20 : 64;
+}
+
 /// Routines of LAPACK, for each matrix of a batch.  All operands are contiguous, of one dtype: float32 or float64.
 enum class LapackRoutine : std::uint8_t {
   cholesky,  ///< a: [B, N, N] -> in place L with a = L Lᵀ, 0 above the diagonal.  Reads the lower triangle.

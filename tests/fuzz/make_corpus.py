@@ -146,6 +146,59 @@ def make_bpe():
     put("bpe", "crlf", b"ma b\r\n\r\nb c")
 
 
+def gguf(values, tensors, alignment=32):
+    """values: (key, type, bytes); tensors: (name, sizes, type, bytes)."""
+    text = lambda t: struct.pack("<Q", len(t)) + t
+    out = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(values))
+    for key, kind, data in values:
+        out += text(key) + struct.pack("<I", kind) + data
+    at, body = 0, b""
+    for name, sizes, kind, data in tensors:
+        out += text(name) + struct.pack("<I%dQIQ" % len(sizes), len(sizes), *sizes, kind, at)
+        body += data + b"\0" * (-len(data) % alignment)
+        at = len(body)
+    return out + b"\0" * (-len(out) % alignment) + body
+
+
+def make_gguf():
+    u32, f32 = (lambda n: struct.pack("<I", n)), (lambda x: struct.pack("<f", x))
+    text = lambda t: struct.pack("<Q", len(t)) + t
+    llama = [(b"general.architecture", 8, text(b"llama")), (b"llama.block_count", 4, u32(1)),
+             (b"llama.context_length", 4, u32(8)), (b"llama.embedding_length", 4, u32(4)),
+             (b"llama.feed_forward_length", 4, u32(4)), (b"llama.attention.head_count", 4, u32(2)),
+             (b"llama.attention.layer_norm_rms_epsilon", 6, f32(1e-5)), (b"llama.rope.freq_base", 6, f32(100))]
+    every = [(b"a", 0, b"\1"), (b"b", 1, b"\xff"), (b"c", 2, b"\1\0"), (b"d", 3, b"\1\0"), (b"e", 5, u32(1)), (b"f", 7, b"\1"),
+             (b"g", 10, struct.pack("<Q", 1)), (b"h", 11, struct.pack("<q", -1)), (b"i", 12, struct.pack("<d", 1.5)),
+             (b"j", 9, u32(8) + struct.pack("<Q", 2) + text(b"x") + text(b"")),
+             (b"k", 9, u32(6) + struct.pack("<Q", 1) + f32(1)), (b"l", 9, u32(5) + struct.pack("<Q", 1) + u32(7))]
+    put("gguf", "llama", gguf(llama, [(b"token_embd.weight", [4, 2], 0, counting(32)),
+                                      (b"rope_freqs.weight", [1], 0, f32(1))]))
+    put("gguf", "types", gguf(every, [(b"t%d" % kind, [32], kind, counting(size))
+                                      for kind, size in ((0, 128), (1, 64), (2, 18), (3, 20), (8, 34), (30, 64))]))
+    put("gguf", "aligned", gguf([(b"general.alignment", 4, u32(64))], [(b"x", [1, 2, 1], 0, counting(8))], 64))
+
+
+def make_llm_config():
+    with open(os.path.join(HERE, "../llm/data/llama/config.json"), "rb") as file:
+        put("llm_config", "llama", b"c" + file.read())
+    put("llm_config", "qwen2", b'c{"model_type":"qwen2","vocab_size":8,"hidden_size":8,"intermediate_size":4,"num_hidden_layers":1,'
+        b'"num_attention_heads":2,"num_key_value_heads":null,"rope_scaling":null,"eos_token_id":[1,2],"tie_word_embeddings":true}')
+    with open(os.path.join(HERE, "../llm/data/adapter/adapter_config.json"), "rb") as file:
+        put("llm_config", "adapter", b"a" + file.read())
+
+
+def make_tokenizer():
+    put("tokenizer", "texts", "tab abc's 12\u00bd3  <|x|>\r\n \u00e9\n'LL'\u017f".encode())
+    put("tokenizer", "chats", b'c{"messages":[{"role":"user","content":"a"}],"n":[1]}\n\n{"messages":[{"role":"x","content":""}]}\n')
+    bytes_ = {'"pre_tokenizer"': '{"type":"ByteLevel","add_prefix_space":false,"use_regex":true}',
+              '"normalizer"': '{"type":"NFC"}', '"post_processor"': "null",
+              '"added_tokens"': '[{"id":3,"content":"<x>","lstrip":false,"special":true}]',
+              '"model"': '{"type":"BPE","unk_token":"a","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}'}
+    put("tokenizer", "json", b"j" + ("{" + ",".join(k + ":" + v for k, v in bytes_.items()) + "}").encode())
+    digits = '{"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":true},{"type":"ByteLevel"}]}'
+    put("tokenizer", "digits", b"j" + ('{"pre_tokenizer":' + digits + ',"model":{"vocab":{"a":0},"merges":[["a","a"]]}}').encode())
+
+
 def make_torch():
     with open(os.path.join(HERE, "../golden/torch_files.safetensors"), "rb") as file:
         golden = file.read()
@@ -219,6 +272,6 @@ def make_onnx():
     put("onnx", "external", onnx_model(*ports, field(5, external), node("Add", ["x", "far"], "y")))
 
 
-for make in (make_safetensors, make_npy, make_npz, make_idx, make_csv, make_image, make_bpe, make_cifar,
-             make_torch, make_tensorboard, make_onnx):
+for make in (make_safetensors, make_npy, make_npz, make_idx, make_csv, make_image, make_bpe, make_gguf, make_llm_config,
+             make_tokenizer, make_cifar, make_torch, make_tensorboard, make_onnx):
     make()

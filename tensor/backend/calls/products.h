@@ -66,6 +66,26 @@ struct QuantizedLinear {
   Activation activation = Activation::none;
 };
 
+/// y = x wᵀ, of a matrix in blocks.   x: float32 [N, I], N at most kMostBlockRows, I a multiple of 32
+/// w: uint8 [O, bytes of a row]  y: float32 [N, O]; all contiguous, none empty.
+struct BlockProduct {
+  static constexpr const char* kName = "block_product";
+  static constexpr const char* kHostOnly = "weights in blocks";
+  static constexpr std::int64_t kMostBlockRows = 8;
+  const View& x;
+  const View& w;
+  const View& y;
+  BlockFormat format;
+};
+/// The numbers of a matrix in blocks.   w: uint8 [O, bytes of a row]  y: float32 [O, I], both contiguous.
+struct Dequantize {
+  static constexpr const char* kName = "dequantize";
+  static constexpr const char* kHostOnly = "weights in blocks";
+  const View& w;
+  const View& y;
+  BlockFormat format;
+};
+
 /// `flag` of lu: a matrix without an inverse is no_solution.
 struct Lapack {
   static constexpr const char* kName = "linalg";

@@ -1,0 +1,75 @@
+#include <algorithm>
+#include <vector>
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/ops/detail/blocks.h>
+#include <minnow/ops/detail/operation.h>
+#include <minnow/ops/detail/work_count.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/indexing/index.h>
+#include <minnow/ops/products/matmul.h>
+#include <minnow/tensor/error.h>
+#include <minnow/tensor/raw/copy.h>
+#include <minnow/tensor/raw/create.h>
+#include <minnow/tensor/raw/view.h>
+
+namespace minnow::detail {
+namespace {
+
+constexpr std::int64_t kPart = 1 << 22;  // numbers that are dequantized at a time
+
+/// x: [N, I], or [N, O] if transposed, contiguous.
+Tensor in_parts(const Tensor& x, const Tensor& blocks, BlockFormat format, std::int64_t in, bool transposed) {
+  const NoGradGuard no_grad;
+  const std::int64_t out = blocks.size(0), each = std::max<std::int64_t>(1, kPart / in);
+  std::vector<Tensor> parts;
+  Tensor total;
+  for (std::int64_t first = 0; first < out; first += each) {
+    const std::int64_t rows = std::min(each, out - first);
+    const Tensor w = dequantized(blocks, format, first, rows);
+    if (!transposed) parts.push_back(linear(x, w));
+    else if (const Tensor part = matmul(x.narrow(1, first, rows), w); first == 0) total = part;
+    else total = total + part;
+  }
+  return transposed ? total : parts.size() == 1 ? parts[0] : cat(parts, 1);
+}
+
+}  // namespace
+
+Tensor dequantized(const Tensor& blocks, BlockFormat format, std::int64_t first, std::int64_t rows) {
+  const Operand operands[] = {{"blocks", blocks}};
+  Backend& backend = dispatch(operands);
+  const std::int64_t in = blocks.size(1) / block_bytes(format) * 32;
+  const Tensor y = raw::new_result({rows, in}, DType::float32, blocks.device());
+  if (y.numel() > 0) backend.run(calls::Dequantize{blocks.narrow(0, first, rows), y, format});
+  return y;
+}
+
+Tensor block_product(const In& x_, const Tensor& blocks_, BlockFormat format, bool transposed) {
+  const Operation op("linear", x_.where, {{"x", *x_}, {"weight", blocks_}});
+  const Tensor &x = op[0], &blocks = op[1];
+  const std::int64_t in = blocks.size(1) / block_bytes(format) * 32, out = blocks.size(0);
+  const std::int64_t from = transposed ? out : in, to = transposed ? in : out;
+  if (x.dim() == 0 || x.size(-1) != from)
+    throw ShapeError(message("the sizes do not match", op, "x: [..., " + std::to_string(from) + "]"));
+  if (x.dtype() != DType::float32)
+    throw DTypeError(message("a weight in blocks takes float32", op, "convert: .to(float32)"));
+  Shape shape = x.shape();
+  shape[-1] = to;
+  const std::int64_t rows = x.numel() / std::max<std::int64_t>(1, from);
+  const Tensor flat = raw::reshape(raw::contiguous(x.detach()), {rows, from});
+  Tensor y;
+  if (rows == 0) {
+    y = raw::new_result({0, to}, DType::float32, x.device());
+  } else if (!transposed && rows <= calls::BlockProduct::kMostBlockRows) {
+    WorkCount::add(rows * in * out);
+    y = raw::new_result({rows, out}, DType::float32, x.device());
+    op.run(calls::BlockProduct{flat, blocks, y, format});
+  } else {
+    y = in_parts(flat, blocks, format, in, transposed);
+  }
+  return op.record(raw::reshape(y, shape), {x}, [blocks, format, transposed](const Tensor& g) {
+    return block_product(g, blocks, format, !transposed);
+  });
+}
+
+}  // namespace minnow::detail
