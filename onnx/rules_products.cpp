@@ -1,5 +1,7 @@
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <utility>
 #include <minnow/onnx/detail/call.h>
 #include <minnow/onnx/detail/rules.h>
 #include <minnow/tensor/create.h>
@@ -87,8 +89,9 @@ void attention(Call& c, const char*) {
     key = repeated_heads(c, 1, query[query.size() - 3]);
     value = repeated_heads(c, 2, query[query.size() - 3]);
   }
-  std::vector<std::int64_t> perm;
-  for (int d = 0; d < rank; ++d) perm.push_back(d < rank - 2 ? d : 2 * rank - 3 - d);
+  std::vector<std::int64_t> perm(static_cast<std::size_t>(rank));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm.end()[-1], perm.end()[-2]);
   const std::string columns = c.g.add("Transpose", {key}, {{"perm", perm}});
   const std::string query = c.g.add("Mul", {c.in(0), c.g.number(scale, dtype)});
   std::string scores = c.g.add("MatMul", {query, columns}), none;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <minnow/onnx/detail/call.h>
 #include <minnow/onnx/detail/rules.h>
 
@@ -12,8 +13,8 @@ std::string ordered(Call& c, std::size_t i, const std::vector<std::size_t>& orde
   if (order.size() == 1) return c.in(i);
   const auto gates = c.g.add_all("Split", {c.in(i)},
                                  {{"axis", 0}, {"num_outputs", static_cast<std::int64_t>(order.size())}}, order.size());
-  std::vector<std::string> parts;
-  for (const std::size_t gate : order) parts.push_back(gates[gate]);
+  std::vector<std::string> parts(order.size());
+  std::transform(order.begin(), order.end(), parts.begin(), [&](std::size_t gate) { return gates[gate]; });
   return c.g.add("Concat", parts, {{"axis", 0}});
 }
 

@@ -67,7 +67,7 @@ class Recorder {
     std::int64_t offset;
     DType dtype;
     std::vector<std::int64_t> shape, strides;
-    auto operator<=>(const Key&) const = default;
+    friend auto operator<=>(const Key&, const Key&) = default;
   };
   /// What is known of a piece of memory.
   struct Memory {
