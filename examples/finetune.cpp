@@ -137,7 +137,7 @@ double train(models::LlamaForCausalLM& net, nn::Module& parts, const Tongue& ton
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string path, file, output;
+  std::string path, file, output, weights = "float32";
   Options o;
   llm::lora::Options lora{.targets = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}};
   bool checkpoints = false;
@@ -146,6 +146,7 @@ int main(int argc, char** argv) {
   program.option("--data", file,
                  "a file of conversations, one {\"messages\": [...]} a line (default: a few of our own)");
   program.option("--output", output, "folder for the adapter, in PEFT's form");
+  program.choice("--weights", weights, kWeights, "form of the frozen ones; file: as the GGUF file has them");
   program.option("--rank", lora.rank, "of the matrices", 1);
   program.option("--alpha", lora.alpha, "what is added is alpha / rank times their product");
   program.option("--dropout", lora.dropout, "before the matrices", 0.99);
@@ -173,12 +174,13 @@ int main(int argc, char** argv) {
       o.lr = std::max(o.lr, 3e-3);
       return train(net, net, tongue, chats, o, device);
     }
-    const llm::Checkpoint checkpoint = llm::load_checkpoint(path);
+    const llm::Checkpoint checkpoint = llm::load_checkpoint(path, weights == "file");
     const Tongue tongue = tongue_of(checkpoint, path);
     if (!tongue.chat)
       throw ValueError("--model: the model has no chat template\ngive one that was trained on conversations");
     models::LlamaForCausalLM net = models::load_llama(checkpoint);
     net.to(device);
+    keep_in(weights, net);
     net.model.checkpoint_layers(checkpoints);
     llm::lora::Adapter adapter = llm::lora::attach(net, lora);
     std::printf("%lld of %lld parameters are trained\n", static_cast<long long>(adapter.num_parameters()),

@@ -27,7 +27,7 @@ models::LlamaForCausalLM random_model(const Tongue& tongue) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string path, prompt = "What is a minnow?", stop, adapter_path, dtype = "float32";
+  std::string path, prompt = "What is a minnow?", stop, adapter_path, weights = "float32";
   models::GenerateOptions options;
   llm::SamplerOptions& sampling = options.sampling;
   bool plain = false;
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   program.prompt("--prompt", prompt, "what the model is asked, or continues");
   program.flag("--plain", plain, "continue the text; without, it is a question where the model knows conversations");
   program.option("--adapter", adapter_path, "folder of a LoRA adapter, PEFT's or that of ./run finetune");
-  program.choice("--dtype", dtype, {"float32", "bfloat16"}, "of the weights");
+  program.choice("--weights", weights, kWeights, "their form; file: as the GGUF file has them");
   program.option("--count", options.max_new_tokens, "tokens that are written at most", 1);
   program.option("--temperature", sampling.temperature, "0: the most probable token; below 1: more probable ones");
   program.option("--top-k", sampling.top_k, "draw from the k most probable tokens (0: all)");
@@ -52,14 +52,14 @@ int main(int argc, char** argv) {
       tongue = tongue_of_bytes();
       net.emplace(random_model(*tongue));
     } else {
-      const llm::Checkpoint checkpoint = llm::load_checkpoint(path);
+      const llm::Checkpoint checkpoint = llm::load_checkpoint(path, weights == "file");
       tongue = tongue_of(checkpoint, path);
       net.emplace(models::load_llama(checkpoint));
       options.stops = checkpoint.config.eos_token_id;
     }
     net->to(device).eval();
     if (!adapter_path.empty()) llm::lora::load(*net, adapter_path).merge();
-    if (dtype == "bfloat16") net->to(bfloat16);
+    keep_in(weights, *net);
     sampling.seed = static_cast<std::uint64_t>(randint(0, std::int64_t{1} << 40, {1}).item<std::int64_t>());
 
     std::vector<std::int64_t> tokens;

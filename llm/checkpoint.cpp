@@ -1,10 +1,12 @@
 #include <minnow/llm/checkpoint.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fmt/format.h>
 #include <string_view>
 #include <utility>
+#include <minnow/llm/detail/blocks.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/io/load.h>
@@ -47,7 +49,7 @@ Tensor put_back(const Tensor& w, std::int64_t head_dim) {
   return pairs.transpose(1, 2).contiguous().view(shape);
 }
 
-Checkpoint from_gguf(const std::string& path, SourceLocation where) {
+Checkpoint from_gguf(const std::string& path, bool keep_blocks, SourceLocation where) {
   const GgufFile file(path, where);
   Checkpoint result{read_config(file, where), {}, file};
   const bool permuted = file.text("general.architecture", where) == "llama";
@@ -59,7 +61,14 @@ Checkpoint from_gguf(const std::string& path, SourceLocation where) {
           fmt::format("load_checkpoint: '{}': found the tensor '{}'\n  expected  those of a Llama or Qwen2", path,
                       info.name),
           where);
-    Tensor w = file.load(info.name, where);
+    const auto blocks = [&] {
+      return file.load_bytes(info.name, where)
+          .view({info.shape[0], info.nbytes / std::max<std::int64_t>(1, info.shape[0])});
+    };
+    const bool keeps = keep_blocks && detail::has_blocks(info.type) && info.shape.rank() == 2 && info.shape[0] > 0;
+    const bool is_embedding = info.name == "token_embd.weight";
+    if (keeps && is_embedding && result.config.tie_word_embeddings) result.weights.set("lm_head.weight", blocks());
+    Tensor w = keeps && !is_embedding ? blocks() : file.load(info.name, where);
     if (permuted &&
         (info.name.find(".attn_q.") != std::string::npos || info.name.find(".attn_k.") != std::string::npos))
       w = put_back(w, result.config.head_dim);
@@ -79,12 +88,13 @@ Checkpoint from_folder(const std::string& path, SourceLocation where) {
 
 }  // namespace
 
-Checkpoint load_checkpoint(const std::string& path, SourceLocation where) {
+Checkpoint load_checkpoint(const std::string& path, bool keep_blocks, SourceLocation where) {
   const CallSite site("load_checkpoint", where);
   std::error_code none;
-  Checkpoint result = std::filesystem::is_directory(path, none) ? from_folder(path, where) : from_gguf(path, where);
+  Checkpoint result =
+      std::filesystem::is_directory(path, none) ? from_folder(path, where) : from_gguf(path, keep_blocks, where);
   const Tensor* const embedding = result.weights.find("model.embed_tokens.weight");
-  if (result.config.tie_word_embeddings && embedding != nullptr)
+  if (result.config.tie_word_embeddings && embedding != nullptr && !result.weights.contains("lm_head.weight"))
     result.weights.set("lm_head.weight", Tensor(*embedding));
   return result;
 }

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 #include <minnow/llm/detail/blocks.h>
+#include <minnow/ops/detail/blocks.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -166,7 +167,9 @@ Placed read_tensor(Cursor& from) {
   const bool blocks = detail::has_blocks(tensor.info.type);
   if (blocks && sizes[0] % detail::kBlock != 0)
     refuse(fmt::format("with rows of {} in blocks", sizes[0]), "rows of a multiple of 32 elements");
-  tensor.info.nbytes = numel / (blocks ? detail::kBlock : 1) * detail::block_bytes(tensor.info.type);
+  const std::int64_t each = tensor.info.type == GgufType::f32 ? 4 : 2;  // bytes of a number without blocks
+  tensor.info.nbytes =
+      blocks ? numel / detail::kBlock * block_bytes(detail::format_of(tensor.info.type)) : numel * each;
   tensor.offset = from.number<std::uint64_t>();
   return tensor;
 }
@@ -286,36 +289,34 @@ const std::vector<std::int64_t>& GgufFile::integers(std::string_view key, Source
 
 Tensor GgufFile::load(std::string_view name, SourceLocation where) const {
   const CallSite site("GgufFile::load", where);
-  const std::size_t place = content_->place("GgufFile::load", name, where);
-  const GgufTensor& info = tensors()[place];
-  if (!detail::has_blocks(info.type)) {
-    const DType dtype = info.type == GgufType::f32   ? DType::float32
-                        : info.type == GgufType::f16 ? DType::float16
-                                                     : DType::bfloat16;
-    Tensor tensor = empty(info.shape, {.dtype = dtype}, where);
-    content_->file.read(content_->begins[place],
-                        {static_cast<std::byte*>(tensor.raw_data()), static_cast<std::size_t>(info.nbytes)});
-    return tensor;
+  const GgufTensor& info = tensors()[content_->place("GgufFile::load", name, where)];
+  const Tensor bytes = load_bytes(name, where);
+  if (detail::has_blocks(info.type)) {
+    const std::int64_t row = info.shape[-1];
+    const std::int64_t rows = row > 0 ? info.shape.numel() / row : 0;
+    if (rows == 0) return empty(info.shape, DType::float32, where);
+    const Tensor blocks = bytes.view({rows, info.nbytes / rows});
+    return minnow::detail::dequantized(blocks, detail::format_of(info.type), 0, rows).view(info.shape);
   }
-  Tensor tensor = empty(info.shape, {.dtype = DType::float32}, where);
-  const std::int64_t numel = tensor.numel(), most = 4096 * detail::kBlock;
-  const std::int64_t each = detail::block_bytes(info.type);
-  std::vector<std::byte> blocks(static_cast<std::size_t>(most / detail::kBlock * each));
-  for (std::int64_t at = 0; at < numel; at += most) {
-    const std::int64_t count = std::min(most, numel - at);
-    const std::span<std::byte> bytes(blocks.data(), static_cast<std::size_t>(count / detail::kBlock * each));
-    content_->file.read(content_->begins[place] + static_cast<std::uint64_t>(at / detail::kBlock * each), bytes);
-    detail::dequantize(info.type, blocks.data(), tensor.data<float>() + at, count);
-  }
-  return tensor;
+  const DType dtype = info.type == GgufType::f32   ? DType::float32
+                      : info.type == GgufType::f16 ? DType::float16
+                                                   : DType::bfloat16;
+  return Tensor(bytes.storage(), dtype, info.shape, contiguous_strides(info.shape), 0);
 }
 
 Tensor GgufFile::load_bytes(std::string_view name, SourceLocation where) const {
   const CallSite site("GgufFile::load_bytes", where);
   const std::size_t place = content_->place("GgufFile::load_bytes", name, where);
-  Tensor tensor = empty({tensors()[place].nbytes}, {.dtype = DType::uint8}, where);
-  content_->file.read(content_->begins[place],
-                      {static_cast<std::byte*>(tensor.raw_data()), static_cast<std::size_t>(tensor.nbytes())});
+  const GgufTensor& info = tensors()[place];
+  Tensor tensor = empty({info.nbytes}, DType::uint8, where);
+  auto* const bytes = static_cast<std::byte*>(tensor.raw_data());
+  content_->file.read(content_->begins[place], {bytes, static_cast<std::size_t>(info.nbytes)});
+  if (detail::has_blocks(info.type) && !detail::has_finite_scales(info.type, bytes, info.nbytes))
+    throw FormatError(
+        fmt::format("GgufFile: '{}': found a scale of the tensor '{}' that is NaN or infinite\n  expected  "
+                    "finite ones",
+                    path(), name),
+        where);
   return tensor;
 }
 

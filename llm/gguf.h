@@ -60,10 +60,12 @@ class GgufFile {
   const std::vector<std::int64_t>& integers(std::string_view key,
                                             SourceLocation where = SourceLocation::current()) const;
 
-  /// The numbers of a tensor, on the CPU: f16 and bf16 as such, all others as float32.  IndexError if there is no such
+  /// The numbers of a tensor, on the CPU: f16 and bf16 as such, all others as float32.  FormatError for a
+  /// scale that is not finite; IndexError if there is no such
   /// name; IoError; OutOfMemoryError.
   Tensor load(std::string_view name, SourceLocation where = SourceLocation::current()) const;
-  /// The bytes of a tensor as they are in the file: uint8 [nbytes].  The same errors.
+  /// The bytes of a tensor as they are in the file: uint8 [nbytes].  FormatError for a scale that is not finite, and
+  /// the same errors.
   Tensor load_bytes(std::string_view name, SourceLocation where = SourceLocation::current()) const;
 
  private:

@@ -2,8 +2,16 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <vector>
+#include <minnow/autograd/grad_mode.h>
+#include <minnow/llm/detail/blocks.h>
 #include <minnow/nn/module/init.h>
+#include <minnow/nn/module/replace.h>
+#include <minnow/ops/detail/blocks.h>
+#include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/products/matmul.h>
+#include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
@@ -21,6 +29,18 @@ Tensor initial(const Shape& shape, std::int64_t in_features, SourceLocation wher
   return nn::init::uniform_(empty(shape), -bound, bound);
 }
 
+/// The type of which a row of `in` numbers has so many bytes; f32 if there is none.
+GgufType type_of(std::int64_t row_bytes, std::int64_t in) {
+  for (const GgufType type : {GgufType::q8_0, GgufType::q4_0, GgufType::q4_1, GgufType::bf16})
+    if (in % detail::kBlock == 0 && row_bytes == in / detail::kBlock * block_bytes(detail::format_of(type)))
+      return type;
+  return GgufType::f32;
+}
+
+const char* name_of(GgufType type) {
+  return type == GgufType::q8_0 ? "q8_0" : type == GgufType::q4_0 ? "q4_0" : type == GgufType::q4_1 ? "q4_1" : "bf16";
+}
+
 }  // namespace
 
 Linear::Linear(std::int64_t in_features, std::int64_t out_features, bool with_bias, SourceLocation where)
@@ -29,13 +49,63 @@ Linear::Linear(std::int64_t in_features, std::int64_t out_features, bool with_bi
       in_(in_features),
       out_(out_features) {}
 
+Linear::Linear(const In& given, std::int64_t in_features, const Tensor& with_bias) : in_(in_features), out_(0) {
+  const CallSite site("Linear", given.where);
+  if (given->dim() != 2 || given->dtype() != DType::uint8)
+    throw ShapeError("Linear: blocks must be uint8 [out_features, bytes of a row], got " + given->shape().str(),
+                     given.where);
+  out_ = given->size(0);
+  type_ = type_of(given->size(1), in_);
+  if (type_ == GgufType::f32)
+    throw ValueError(fmt::format("Linear: rows of {} bytes are no blocks of {} numbers\ngive those of quantize()",
+                                 given->size(1), in_),
+                     given.where);
+  blocks = buffer("blocks", given->contiguous(), true, given.where);
+  if (!with_bias.defined()) return;
+  if (with_bias.shape() != Shape{out_})
+    throw ShapeError(fmt::format("Linear: bias must be [{}], got {}", out_, with_bias.shape().str()), given.where);
+  bias = parameter("bias", with_bias.detach(), given.where);
+  bias.requires_grad_(false);
+}
+
 Tensor Linear::forward(const Tensor& x) {
   const auto site = called();
-  return linear(x, weight, bias);
+  if (weight.defined()) return linear(x, weight, bias);
+  const Tensor y = minnow::detail::block_product(x.to(DType::float32), blocks, detail::format_of(type_));
+  return (bias.defined() ? y + bias : y).to(x.dtype());
 }
 
 std::string Linear::describe() const {
-  return fmt::format("Linear({}, {}{})", weight.size(1), weight.size(0), bias.defined() ? "" : ", no bias");
+  return fmt::format("Linear({}, {}{}{})", in_, out_, bias.defined() ? "" : ", no bias",
+                     weight.defined() ? "" : std::string(", ") + name_of(type_));
+}
+
+Tensor quantize(const In& w, GgufType type) {
+  const CallSite site("quantize", w.where);
+  const NoGradGuard no_grad;
+  if (w->dim() != 2 || w->size(1) % detail::kBlock != 0 || (type != GgufType::bf16 && !detail::has_blocks(type)))
+    throw ValueError(
+        fmt::format("quantize: w is {}\ngive a matrix whose rows are a multiple of 32, and q8_0, q4_0, q4_1 "
+                    "or bf16",
+                    w->shape().str()),
+        w.where);
+  if (!w->is_floating_point()) throw DTypeError("quantize: w must be floating-point", w.where);
+  const Tensor from = w->to(DType::float32).cpu().contiguous();
+  if (from.numel() > 0 && !std::isfinite(amax(abs(from)).item<double>()))
+    throw ValueError("quantize: w has NaN or infinity\nload or train finite weights first", w.where);
+  const std::int64_t bytes = from.size(1) / detail::kBlock * block_bytes(detail::format_of(type));
+  Tensor blocks = empty({from.size(0), bytes}, DType::uint8, w.where);
+  detail::quantize(type, from.data<float>(), static_cast<std::byte*>(blocks.raw_data()), from.numel());
+  return blocks.to(w->device());
+}
+
+void quantize_(nn::Module& net, GgufType type, SourceLocation where) {
+  const CallSite site("quantize_", where);
+  std::vector<std::pair<Linear*, Linear>> layers;  // what may throw comes before the first change
+  for (const auto& [name, module] : net.named_modules())
+    if (auto* const layer = dynamic_cast<Linear*>(&module); layer != nullptr && layer->weight.defined())
+      layers.emplace_back(layer, Linear(quantize(layer->weight, type), layer->in_features(), layer->bias));
+  for (const auto& [layer, with] : layers) nn::replace(*layer, with, where);
 }
 
 }  // namespace minnow::llm

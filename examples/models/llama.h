@@ -268,7 +268,18 @@ inline std::vector<std::vector<std::int64_t>> generate(const LlamaForCausalLM& n
 /// A model of a checkpoint, whose weights it takes over.
 inline LlamaForCausalLM load_llama(const llm::Checkpoint& checkpoint) {
   LlamaForCausalLM net(checkpoint.config);
-  net.load_state_dict(checkpoint.weights, {.convert = true});
+  minnow::StateDict weights;
+  for (const auto& [name, tensor] : checkpoint.weights) {
+    if (tensor.dtype() != minnow::uint8) {
+      weights.set(name, tensor);
+      continue;
+    }
+    const std::string layer = name.substr(0, name.rfind('.'));  // of a linear layer in blocks
+    auto& linear = net.get_submodule<llm::Linear>(layer);
+    nn::replace(linear, llm::Linear(tensor, linear.in_features(), linear.bias));
+    weights.set(layer + ".blocks", tensor);
+  }
+  net.load_state_dict(weights, {.convert = true});
   return net;
 }
 

@@ -57,6 +57,18 @@ inline Tongue tongue_of(const minnow::llm::Checkpoint& checkpoint, const std::st
   return result;
 }
 
+/// What --weights may be.
+inline const std::vector<std::string> kWeights = {"float32", "bfloat16", "q8_0", "q4_0", "q4_1", "file"};
+
+/// Puts frozen weights of that form in the place of all linear layers'.
+inline void keep_in(const std::string& form, minnow::nn::Module& net) {
+  using minnow::llm::GgufType;
+  if (form == "bfloat16") minnow::llm::quantize_(net, GgufType::bf16);
+  if (form == "q8_0") minnow::llm::quantize_(net, GgufType::q8_0);
+  if (form == "q4_0") minnow::llm::quantize_(net, GgufType::q4_0);
+  if (form == "q4_1") minnow::llm::quantize_(net, GgufType::q4_1);
+}
+
 /// A tokenizer of bytes and the tokens of conversations, for models that know nothing yet.
 inline Tongue tongue_of_bytes() {
   minnow::text::BpeVocabulary v;

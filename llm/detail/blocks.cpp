@@ -1,42 +1,66 @@
 #include <minnow/llm/detail/blocks.h>
 
-#include <bit>
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <minnow/tensor/half.h>
 
 namespace minnow::llm::detail {
 namespace {
 
-float half_at(const std::byte* bytes) {
-  float16_t value;
-  std::memcpy(static_cast<void*>(&value), bytes, sizeof value);
-  return static_cast<float>(value);
+void put(float value, std::byte* to) {
+  const float16_t half(value);
+  std::memcpy(to, static_cast<const void*>(&half), sizeof half);
 }
 
-/// Two numbers in a byte: the lower half is number i, the upper one i + 16.
-template <class Value> void nibbles(const std::byte* bytes, float* numbers, const Value& value) {
-  for (std::int64_t i = 0; i < kBlock / 2; ++i) {
-    const auto byte = std::to_integer<int>(bytes[i]);
-    numbers[i] = value(byte & 15);
-    numbers[i + kBlock / 2] = value(byte >> 4);
-  }
+int nearest(float value, float least, float most) {
+  return static_cast<int>(std::lround(std::clamp(value, least, most)));
+}
+
+/// 4 bits each: number i in the lower half of byte i, number i + 16 in its upper half.
+template <class Value> void put_nibbles(std::byte* to, const Value& value) {
+  for (std::int64_t i = 0; i < kBlock / 2; ++i) to[i] = static_cast<std::byte>(value(i) | value(i + kBlock / 2) << 4);
 }
 
 }  // namespace
 
-void dequantize(GgufType type, const std::byte* blocks, float* numbers, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; i += kBlock, blocks += block_bytes(type), numbers += kBlock) {
-    const float d = half_at(blocks);
-    if (type == GgufType::q8_0) {
-      for (std::int64_t k = 0; k < kBlock; ++k)
-        numbers[k] = d * static_cast<float>(std::bit_cast<std::int8_t>(blocks[2 + k]));
+void quantize(GgufType type, const float* x, std::byte* to, std::int64_t count) {
+  const std::int64_t bytes = block_bytes(format_of(type));
+  for (; count > 0; count -= kBlock, x += kBlock, to += bytes) {
+    const auto [low, high] = std::minmax_element(x, x + kBlock);
+    const float largest = -*low > *high ? *low : *high;
+    if (type == GgufType::bf16) {
+      for (std::int64_t i = 0; i < kBlock; ++i) {
+        const bfloat16_t value(x[i]);
+        std::memcpy(to + 2 * i, static_cast<const void*>(&value), sizeof value);
+      }
+    } else if (type == GgufType::q8_0) {
+      const float d = std::abs(largest) / 127, by = d > 0 ? 1 / d : 0;
+      put(d, to);
+      for (std::int64_t i = 0; i < kBlock; ++i)
+        to[2 + i] = static_cast<std::byte>(static_cast<std::int8_t>(nearest(x[i] * by, -127, 127)));
     } else if (type == GgufType::q4_0) {
-      nibbles(blocks + 2, numbers, [d](int q) { return d * static_cast<float>(q - 8); });
+      const float d = largest / -8, by = d != 0 ? 1 / d : 0;
+      put(d, to);
+      put_nibbles(to + 2, [&](std::int64_t i) { return nearest(x[i] * by + 8, 0, 15); });
     } else {
-      const float m = half_at(blocks + 2);
-      nibbles(blocks + 4, numbers, [d, m](int q) { return d * static_cast<float>(q) + m; });
+      const float d = (*high - *low) / 15, by = d > 0 ? 1 / d : 0;
+      put(d, to);
+      put(*low, to + 2);
+      put_nibbles(to + 4, [&](std::int64_t i) { return nearest((x[i] - *low) * by, 0, 15); });
     }
   }
+}
+
+bool has_finite_scales(GgufType type, const std::byte* blocks, std::int64_t bytes) {
+  const std::int64_t each = block_bytes(format_of(type)), scales = type == GgufType::q4_1 ? 2 : 1;
+  for (std::int64_t at = 0; at < bytes; at += each)
+    for (std::int64_t i = 0; i < scales; ++i) {
+      std::uint16_t bits;
+      std::memcpy(&bits, blocks + at + 2 * i, sizeof bits);
+      if ((bits & 0x7c00U) == 0x7c00U) return false;
+    }
+  return true;
 }
 
 }  // namespace minnow::llm::detail

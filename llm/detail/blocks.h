@@ -3,28 +3,28 @@
 #include <cstddef>
 #include <cstdint>
 #include <minnow/llm/gguf.h>
+#include <minnow/tensor/backend/call_parameters.h>
 
 namespace minnow::llm::detail {
 
-inline constexpr std::int64_t kBlock = 32;  ///< numbers in a block of q8_0, q4_0 and q4_1
+inline constexpr std::int64_t kBlock = 32;  ///< numbers in a block
 
-/// Bytes of a block, or of a number where there are no blocks.
-constexpr std::int64_t block_bytes(GgufType type) {
-  switch (type) {
-    case GgufType::f32: return 4;
-    case GgufType::f16:
-    case GgufType::bf16: return 2;
-    case GgufType::q8_0: return 2 + kBlock;
-    case GgufType::q4_0: return 2 + kBlock / 2;
-    case GgufType::q4_1: return 4 + kBlock / 2;
-  }
-  return 0;
-}
 constexpr bool has_blocks(GgufType type) {
   return type == GgufType::q8_0 || type == GgufType::q4_0 || type == GgufType::q4_1;
 }
+/// Of a type that has blocks, or of bf16.
+constexpr minnow::detail::BlockFormat format_of(GgufType type) {
+  using minnow::detail::BlockFormat;
+  return type == GgufType::q8_0   ? BlockFormat::q8_0
+         : type == GgufType::q4_0 ? BlockFormat::q4_0
+         : type == GgufType::q4_1 ? BlockFormat::q4_1
+                                  : BlockFormat::bf16;
+}
 
-/// The numbers of whole blocks.
-void dequantize(GgufType type, const std::byte* blocks, float* numbers, std::int64_t count);
+/// Rounds `count` numbers, a multiple of kBlock, as llama.cpp does.
+void quantize(GgufType type, const float* numbers, std::byte* blocks, std::int64_t count);
+
+/// Whether all scales of whole blocks are finite.
+bool has_finite_scales(GgufType type, const std::byte* blocks, std::int64_t bytes);
 
 }  // namespace minnow::llm::detail
