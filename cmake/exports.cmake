@@ -16,5 +16,5 @@ list(APPEND exported ${symbols})
 list(TRANSFORM exported REPLACE " u $" "")
 list(SORT exported)
 list(JOIN exported ";\n" exported)
-file(WRITE "${MAP}" "{\nglobal:\n${exported};\nminnow_slot_layout;\n\
+file(WRITE "${MAP}" "{\nglobal:\n${exported};\nminnow_*;\n\
 extern \"C++\" { minnow::cuda::[a-z]*; };\nlocal: *;\n};\n")
