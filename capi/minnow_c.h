@@ -39,7 +39,7 @@ typedef enum minnow_status {
   MINNOW_OTHER_ERROR = 11
 } minnow_status;
 
-typedef enum minnow_dtype {
+enum {
   MINNOW_FLOAT32 = 0,
   MINNOW_FLOAT64 = 1,
   MINNOW_FLOAT16 = 2,
@@ -50,7 +50,8 @@ typedef enum minnow_dtype {
   MINNOW_INT8 = 7,
   MINNOW_UINT8 = 8,
   MINNOW_BOOL = 9
-} minnow_dtype;
+};
+typedef int minnow_dtype; /* one of these; others are errors */
 
 /* "0.3.0": the version of the library. */
 const char* minnow_version(void);

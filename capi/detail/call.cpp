@@ -51,9 +51,9 @@ AllHandles& handles() {
 void Call::refuse(const std::string& why) const { throw ValueError(std::string(op) + ": " + why, where); }
 
 DType Call::dtype(minnow_dtype dtype) const {
-  if (const int number = static_cast<int>(dtype); number < 0 || number >= kDTypeCount)
-    throw DTypeError(std::string(op) + ": no dtype has the number " + std::to_string(number) +
-                         "\npass one of the enumeration minnow_dtype",
+  if (dtype < 0 || dtype >= kDTypeCount)
+    throw DTypeError(std::string(op) + ": no dtype has the number " + std::to_string(dtype) +
+                         "\npass one of minnow_dtype's, for example MINNOW_FLOAT32",
                      where);
   return static_cast<DType>(dtype);
 }

@@ -17,8 +17,8 @@ static void test_tensors(void) {
   CHECK(!other);
   FAILS(minnow_tensor_new(NULL, MINNOW_FLOAT32, 2, shape, &t), MINNOW_VALUE_ERROR, "minnow_tensor_new", "null");
   FAILS(minnow_tensor_new(values, MINNOW_FLOAT32, 2, shape, NULL), MINNOW_VALUE_ERROR, "result is NULL", "address");
-  FAILS(minnow_tensor_new(values, (minnow_dtype)10, 2, shape, &t), MINNOW_DTYPE_ERROR, "10", "minnow_dtype");
-  FAILS(minnow_tensor_new(values, (minnow_dtype)-1, 2, shape, &t), MINNOW_DTYPE_ERROR, "-1", "minnow_dtype");
+  FAILS(minnow_tensor_new(values, 10, 2, shape, &t), MINNOW_DTYPE_ERROR, "10", "minnow_dtype");
+  FAILS(minnow_tensor_new(values, -1, 2, shape, &t), MINNOW_DTYPE_ERROR, "-1", "minnow_dtype");
   FAILS(minnow_tensor_new(values, MINNOW_FLOAT32, -1, shape, &t), MINNOW_SHAPE_ERROR, "-1", "dimensions");
   FAILS(minnow_tensor_new(values, MINNOW_FLOAT32, 1000, shape, &t), MINNOW_SHAPE_ERROR, "1000", "dimensions");
   FAILS(minnow_tensor_new(values, MINNOW_FLOAT32, 1, negative, &t), MINNOW_SHAPE_ERROR, "-1", "from_blob");
@@ -42,7 +42,7 @@ static void test_tensors(void) {
   FAILS(minnow_tensor_to(t, "gpu", &other), MINNOW_DEVICE_ERROR, "minnow_tensor_to", "gpu");
   FAILS(minnow_tensor_to(t, "sim:99", &other), MINNOW_DEVICE_ERROR, "minnow_tensor_to", "sim:99");
   FAILS(minnow_tensor_to(t, NULL, &other), MINNOW_VALUE_ERROR, "minnow_tensor_to", "device is NULL");
-  FAILS(minnow_tensor_to_dtype(t, (minnow_dtype)77, &other), MINNOW_DTYPE_ERROR, "77", "minnow_dtype");
+  FAILS(minnow_tensor_to_dtype(t, 77, &other), MINNOW_DTYPE_ERROR, "77", "minnow_dtype");
   FAILS(minnow_tensor_backward(t), MINNOW_AUTOGRAD_ERROR, "minnow_tensor_backward", "gradient");
   OK(minnow_tensor_to(t, "sim:0", &other));
   FAILS(minnow_tensor_data(other, &data), MINNOW_DEVICE_ERROR, "sim:0", "minnow_tensor_copy_out");
