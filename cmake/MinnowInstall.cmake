@@ -15,6 +15,8 @@ set(minnow_pc_libraries_core "${minnow_pc_onednn} ${minnow_pc_cuda} ${OpenMP_CXX
 set(minnow_pc_requires_vision " libpng libjpeg")
 set(minnow_pc_requires_text " libutf8proc")
 set(minnow_pc_libraries_distributed "-lmpi")
+set(minnow_pc_requires_capi " minnow-onnx")
+set(minnow_pc_libraries_capi "-lstdc++")  # of programs in C
 file(RELATIVE_PATH minnow_pc_up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" /)
 # Components: core and each wing (what a program needs to run), dev (the rest, to build one), models.
 foreach(wing IN ITEMS core LISTS minnow_wings)
@@ -52,7 +54,7 @@ foreach(folder IN LISTS minnow_folders)
     continue()  # its library is not built
   endif()
   install(DIRECTORY "${minnow_SOURCE_DIR}/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/minnow" COMPONENT dev
-          FILES_MATCHING PATTERN "*.h" PATTERN "cpu" EXCLUDE PATTERN "cuda" EXCLUDE PATTERN "sim" EXCLUDE)
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.f90" PATTERN "cpu" EXCLUDE PATTERN "cuda" EXCLUDE PATTERN "sim" EXCLUDE)
 endforeach()
 # Networks in headers alone, <minnow/models/resnet.h>: cmake --install BUILD --component models
 install(DIRECTORY "${minnow_SOURCE_DIR}/examples/models" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/minnow" COMPONENT models

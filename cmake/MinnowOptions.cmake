@@ -32,6 +32,7 @@ option(MINNOW_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(MINNOW_BUILD_TOOLS "Build the programs for users: minnow-inspect" ${PROJECT_IS_TOP_LEVEL})
 option(MINNOW_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(MINNOW_BUILD_BENCHMARKS "Build the benchmarks" ${PROJECT_IS_TOP_LEVEL})
+option(MINNOW_PYTHON "Build the Python module; needs nanobind, and minnow::onnx, minnow::text and minnow::llm" OFF)
 option(MINNOW_INSTALL "Install the library, its headers and its CMake package" ${PROJECT_IS_TOP_LEVEL})
 
 if(PROJECT_IS_TOP_LEVEL)

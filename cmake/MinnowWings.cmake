@@ -1,5 +1,5 @@
 # Libraries over minnow that a program links if it names them: minnow::vision, minnow::text, minnow::distributions,
-# minnow::tensorboard, minnow::onnx, minnow::llm, and minnow::distributed.  minnow_wings: those that are built; minnow_wing_objects: their objects, for programs that link
+# minnow::tensorboard, minnow::onnx, minnow::llm, minnow::capi, and minnow::distributed.  minnow_wings: those that are built; minnow_wing_objects: their objects, for programs that link
 # another minnow; minnow_wing_libraries: what these link.
 
 set(minnow_wings "")
@@ -56,8 +56,11 @@ if(Protozero_FOUND)
   target_include_directories(minnow_tensorboard_objects SYSTEM PRIVATE "${Protozero_INCLUDE_DIR}")
   minnow_wing(onnx -Os minnow_nn)
   target_include_directories(minnow_onnx_objects SYSTEM PRIVATE "${Protozero_INCLUDE_DIR}")
+  minnow_wing(capi -Os minnow_nn)
+  target_compile_definitions(minnow_capi_objects PRIVATE "MINNOW_BUILT_VERSION=\"${minnow_VERSION}\"")
+  target_link_libraries(minnow_capi PUBLIC minnow_onnx)
 else()
-  message(STATUS "building without minnow::tensorboard and minnow::onnx: protozero was not found (Debian: libprotozero-dev)")
+  message(STATUS "building without minnow::tensorboard, minnow::onnx and minnow::capi: protozero was not found (Debian: libprotozero-dev)")
 endif()
 set(minnow_with_all_wings OFF)
 if(TARGET minnow_vision AND TARGET minnow_text AND TARGET minnow_tensorboard)

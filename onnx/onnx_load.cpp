@@ -239,6 +239,7 @@ const std::vector<std::string>& Model::input_names() const { return program_->in
 const std::vector<std::string>& Model::output_names() const { return program_->outputs; }
 
 std::vector<Tensor> Model::forward(std::vector<Tensor> inputs) {
+  const auto site = called();
   const Program& p = *program_;
   if (inputs.size() != p.inputs.size())
     throw ValueError(fmt::format("onnx::Model: {} inputs are given, it takes {}\ninput_names() lists them",

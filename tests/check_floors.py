@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-FOLDERS = ("tensor", "autograd", "ops", "nn", "optim", "data", "distributions", "vision", "text", "tensorboard", "onnx", "llm", "training", "distributed", "interop", "examples", "tests", "emulator", "benchmarks", "tools")
+FOLDERS = ("tensor", "autograd", "ops", "nn", "optim", "data", "distributions", "vision", "text", "tensorboard", "onnx", "llm", "capi", "training", "distributed", "interop", "examples", "tests", "emulator", "benchmarks", "tools")
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 MAX_LINES = 600
 LONG_COMMENT = re.compile(r"^(?=.{121})\s*///? \S", re.M)  # the formatter leaves comments as they are; code in them may be longer
@@ -24,7 +24,7 @@ FLOORS = {
     "tensor/raw": 3, "tensor/io": 3.5,
     "autograd": 4, "ops": 4.5,
     "nn": 5, "optim": 5, "data": 5,
-    "training": 5.5, "distributions": 5.6, "vision": 5.6, "text": 5.6, "tensorboard": 5.6, "onnx": 5.6, "llm": 5.6, "distributed": 5.6, "interop": 5.6,
+    "training": 5.5, "distributions": 5.6, "vision": 5.6, "text": 5.6, "tensorboard": 5.6, "onnx": 5.6, "llm": 5.6, "capi": 5.7, "distributed": 5.6, "interop": 5.6,
     "examples": 6, "tests": 6, "emulator": 6, "benchmarks": 6, "tools": 6,
 }
 # Sources that stand beside their headers, but on the floor of another folder: they may use what it may use, and nobody
@@ -47,7 +47,7 @@ DEVICE_FLOOR = 3
 DEVICE_FOLDERS = set()  # the folders of tensor that have a backend: tensor/sim/sim_backend.h
 # sim is the CPU's backend with a second memory: it derives from this class, and includes nothing else of cpu/.
 DERIVED = {("tensor/sim", "tensor/cpu/cpu_backend.h")}
-PUBLIC_FOLDERS = {"tensor", "tensor/runtime", "tensor/raw", "tensor/io", "autograd", "optim", "data", "distributions", "vision", "text", "tensorboard", "onnx", "llm", "training", "distributed", "interop"}
+PUBLIC_FOLDERS = {"tensor", "tensor/runtime", "tensor/raw", "tensor/io", "autograd", "optim", "data", "distributions", "vision", "text", "tensorboard", "onnx", "llm", "capi", "training", "distributed", "interop"}
 ROOMS_OF = ("ops", "nn")  # which are public, but for detail/
 LIBRARIES = re.compile(r"^(oneapi/|dnnl|fmt/|protozero/|zlib\.h|omp\.h|cuda|cudnn|cublas)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)

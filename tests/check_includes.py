@@ -12,7 +12,7 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-FOLDERS = ("tensor", "autograd", "ops", "nn", "optim", "data", "distributions", "vision", "text", "tensorboard", "onnx", "llm", "training", "distributed", "interop", "examples",
+FOLDERS = ("tensor", "autograd", "ops", "nn", "optim", "data", "distributions", "vision", "text", "tensorboard", "onnx", "llm", "capi", "training", "distributed", "interop", "examples",
            "tools",
            "benchmarks")
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}

@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NOT_PROGRAMS = ["support", "fuzz", "consumer", "compile_fail", "habits", "distributed", "package"]
-ABOVE = ["autograd", "ops", "nn", "optim", "distributions", "training", "data", "text", "vision", "tensorboard", "onnx", "llm", "interop"]
+ABOVE = ["autograd", "ops", "nn", "optim", "distributions", "training", "data", "text", "vision", "tensorboard", "onnx", "llm", "capi", "interop"]
 
 
 def plain(name):

@@ -26,7 +26,7 @@ class Minnow(ConanFile):
 
     def export_sources(self):
         for part in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "share/*", "examples/models/*", "tensor/*", "autograd/*",
-                     "ops/*", "nn/*", "optim/*", "data/*", "training/*", "vision/*", "text/*", "tensorboard/*", "onnx/*", "llm/*", "interop/*",
+                     "ops/*", "nn/*", "optim/*", "data/*", "training/*", "vision/*", "text/*", "tensorboard/*", "onnx/*", "llm/*", "capi/*", "interop/*",
                      "distributions/*", "distributed/*"):
             copy(self, part, self.root(), self.export_sources_folder)
 

@@ -8,6 +8,6 @@ subprocess.run(["cmake", "--preset", "library", "-B", work, *arguments], cwd=sou
 built = subprocess.run(["ninja", "-C", work, "-t", "targets", "all"], capture_output=True, text=True, check=True).stdout
 outputs = [line.split(":")[0] for line in built.splitlines()]
 linked = {name for name in outputs if name.startswith(("tests/", "examples/", "benchmarks/")) or name.endswith(".a")}
-wings = {f"libminnow_{wing}.a" for wing in ("distributed", "distributions", "onnx", "llm", "tensorboard", "text", "vision")}  # where what they need is
+wings = {f"libminnow_{wing}.a" for wing in ("distributed", "distributions", "onnx", "llm", "capi", "tensorboard", "text", "vision")}  # where what they need is
 if linked - wings != {"libminnow.a"}:
     sys.exit(f"the preset builds {sorted(linked)}")
