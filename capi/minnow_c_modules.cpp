@@ -130,9 +130,9 @@ minnow_status minnow_module_parameter(const minnow_module* module, const char* n
     const auto model = call.get(module);
     call.given(name, "name");
     std::string names;
-    std::vector<nn::NamedTensor> all = model->named_parameters();
-    std::ranges::move(model->named_buffers(), std::back_inserter(all));
-    for (const auto& [own, tensor] : all) {
+    std::vector<nn::NamedTensor> named = model->named_parameters();
+    std::ranges::move(model->named_buffers(), std::back_inserter(named));
+    for (const auto& [own, tensor] : named) {
       if (own == name) return call.put(std::make_shared<Tensor>(tensor), result);
       names += "\n  " + own;
     }
