@@ -96,6 +96,7 @@ minnow_status minnow_module_forward(const minnow_module* module, const minnow_te
     require("inputs", num_inputs, model->input_names().size(), model->input_names().size());
     require("outputs", num_outputs, 0, model->output_names().size());
     std::vector<Tensor> x;
+    x.reserve(model->input_names().size());
     for (int i = 0; i < num_inputs; ++i)
       x.push_back(*call.get(call.given(inputs, "inputs")[i], ("inputs[" + std::to_string(i) + "]").c_str()));
     if (num_outputs) call.given(outputs, "outputs");

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -67,7 +67,9 @@ class Recorder {
     std::int64_t offset;
     DType dtype;
     std::vector<std::int64_t> shape, strides;
-    friend auto operator<=>(const Key&, const Key&) = default;
+    friend bool operator<(const Key& a, const Key& b) {
+      return std::tie(a.offset, a.dtype, a.shape, a.strides) < std::tie(b.offset, b.dtype, b.shape, b.strides);
+    }
   };
   /// What is known of a piece of memory.
   struct Memory {
