@@ -29,9 +29,9 @@ Recorder::Recorder(std::span<const Tensor> inputs) {
 }
 
 Recorder::Key Recorder::key_of(const Tensor& x) {
-  Key key{x.storage_offset(), x.dtype(), minnow::detail::list_of(x.shape()), {}};
-  for (int d = 0; d < x.dim(); ++d) key.strides.push_back(x.size(d) == 1 ? 0 : x.stride(d));
-  return key;
+  std::vector<std::int64_t> strides(static_cast<std::size_t>(x.dim()));
+  for (int d = 0; d < x.dim(); ++d) strides[static_cast<std::size_t>(d)] = x.size(d) == 1 ? 0 : x.stride(d);
+  return {x.storage_offset(), x.dtype(), minnow::detail::list_of(x.shape()), std::move(strides)};
 }
 
 std::size_t Recorder::find(const Tensor& x) const {

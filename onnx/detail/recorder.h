@@ -62,15 +62,8 @@ class Recorder {
   void read(const char* op, const Tensor& x);
 
  private:
-  /// The same elements.
-  struct Key {
-    std::int64_t offset;
-    DType dtype;
-    std::vector<std::int64_t> shape, strides;
-    friend bool operator<(const Key& a, const Key& b) {
-      return std::tie(a.offset, a.dtype, a.shape, a.strides) < std::tie(b.offset, b.dtype, b.shape, b.strides);
-    }
-  };
+  /// The same elements: offset, dtype, shape and strides.
+  using Key = std::tuple<std::int64_t, DType, std::vector<std::int64_t>, std::vector<std::int64_t>>;
   /// What is known of a piece of memory.
   struct Memory {
     std::map<Key, std::size_t> values;
