@@ -15,6 +15,7 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/io/detail/json_reader.h>
+#include <minnow/tensor/io/file.h>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
@@ -49,10 +50,9 @@ struct File {
 std::vector<File> files_of(const std::string& folder) {
   std::vector<File> files;
   std::error_code failed;
-  fs::directory_iterator entry(folder, failed), end;
+  const std::vector<std::string> names = io::names_in(folder, failed);
   if (failed == std::errc::no_such_file_or_directory) return files;
-  for (; !failed && entry != end; entry.increment(failed)) {
-    const std::string name = entry->path().filename().string();
+  for (const std::string& name : names) {
     long long number = 0;
     if (std::sscanf(name.c_str(), "checkpoint-%18lld", &number) != 1 || number < 0) continue;
     for (const bool best : {false, true})

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -220,6 +221,18 @@ void AtomicFile::sync_directory() const {
 }
 
 void AtomicFile::fail(const std::string& what, int error) const { refuse(op_, path_, what, error, where_); }
+
+std::vector<std::string> names_in(const std::string& folder, std::error_code& failed) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), &::closedir);
+  errno = entries ? 0 : errno;
+  while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
+    names.emplace_back(entry->d_name);
+    errno = 0;
+  }
+  failed.assign(errno, std::generic_category());
+  return names;
+}
 
 AppendFile::AppendFile(std::string op, std::string path, SourceLocation where)
     : AppendFile(std::move(op), std::move(path)) {

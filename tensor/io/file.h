@@ -5,7 +5,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 #include <minnow/tensor/source_location.h>
 
 struct stat;
@@ -72,6 +74,10 @@ class AtomicFile {
   int folder_ = -1;  // -1 if the directory is writable but not readable
   std::uint64_t written_ = 0;
 };
+
+/// The names in a folder, in no order; `failed` says why it cannot be read.  std::filesystem's iterator ends the program
+/// where memory runs out.
+std::vector<std::string> names_in(const std::string& folder, std::error_code& failed);
 
 /// A file that whole pieces are appended to; others may read it meanwhile.  IoErrors begin with `op`.
 class AppendFile {

@@ -210,6 +210,13 @@ void AtomicFile::commit() {
 
 void AtomicFile::fail(const std::string& what, int error) const { refuse(op_, path_, what, error, where_); }
 
+std::vector<std::string> names_in(const std::string& folder, std::error_code& failed) {
+  std::vector<std::string> names;
+  for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed))
+    names.push_back(entry->path().filename().string());
+  return names;
+}
+
 AppendFile::AppendFile(std::string op, std::string path, SourceLocation where)
     : AppendFile(std::move(op), std::move(path)) {
   check_path(op_, path_, where);
