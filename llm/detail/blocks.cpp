@@ -47,7 +47,7 @@ void quantize(GgufType type, const float* x, std::byte* to, std::int64_t count) 
       const float d = (*high - *low) / 15, by = d > 0 ? 1 / d : 0;
       put(d, to);
       put(*low, to + 2);
-      put_nibbles(to + 4, [&](std::int64_t i) { return nearest((x[i] - *low) * by, 0, 15); });
+      put_nibbles(to + 4, [&, least = *low](std::int64_t i) { return nearest((x[i] - least) * by, 0, 15); });
     }
   }
 }
