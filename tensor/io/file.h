@@ -75,8 +75,8 @@ class AtomicFile {
   std::uint64_t written_ = 0;
 };
 
-/// The names in a folder, in no order; `failed` says why it cannot be read.  std::filesystem's iterator ends the program
-/// where memory runs out.
+/// The names in a folder, in no order; `failed` says why it cannot be read.  std::filesystem's iterator ends the
+/// program where memory runs out.
 std::vector<std::string> names_in(const std::string& folder, std::error_code& failed);
 
 /// A file that whole pieces are appended to; others may read it meanwhile.  IoErrors begin with `op`.
