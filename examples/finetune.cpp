@@ -163,13 +163,7 @@ int main(int argc, char** argv) {
     const std::vector<text::Chat> chats = file.empty() ? own_chats() : text::read_chats(file);
     if (path.empty()) {
       const Tongue tongue = tongue_of_bytes();
-      models::LlamaForCausalLM net({.vocab_size = tongue.tokenizer.vocabulary_size(),
-                                    .hidden_size = 64,
-                                    .intermediate_size = 128,
-                                    .num_hidden_layers = 2,
-                                    .num_attention_heads = 4,
-                                    .num_key_value_heads = 2,
-                                    .head_dim = 16});
+      models::LlamaForCausalLM net(small_config(tongue));
       net.to(device);
       o.lr = std::max(o.lr, 3e-3);
       return train(net, net, tongue, chats, o, device);

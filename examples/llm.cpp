@@ -11,21 +11,6 @@
 
 using namespace minnow;
 
-namespace {
-
-/// A small one that knows nothing.
-models::LlamaForCausalLM random_model(const Tongue& tongue) {
-  return models::LlamaForCausalLM({.vocab_size = tongue.tokenizer.vocabulary_size(),
-                                   .hidden_size = 64,
-                                   .intermediate_size = 128,
-                                   .num_hidden_layers = 2,
-                                   .num_attention_heads = 4,
-                                   .num_key_value_heads = 2,
-                                   .head_dim = 16});
-}
-
-}  // namespace
-
 int main(int argc, char** argv) {
   std::string path, prompt = "What is a minnow?", stop, adapter_path, weights = "float32";
   models::GenerateOptions options;
@@ -50,7 +35,7 @@ int main(int argc, char** argv) {
     std::optional<models::LlamaForCausalLM> net;
     if (path.empty()) {
       tongue = tongue_of_bytes();
-      net.emplace(random_model(*tongue));
+      net.emplace(small_config(*tongue));
     } else {
       const llm::Checkpoint checkpoint = llm::load_checkpoint(path, weights == "file");
       tongue = tongue_of(checkpoint, path);

@@ -69,6 +69,17 @@ inline void keep_in(const std::string& form, minnow::nn::Module& net) {
   if (form == "q4_1") minnow::llm::quantize_(net, GgufType::q4_1);
 }
 
+/// A small model for these tokens.
+inline minnow::llm::LlamaConfig small_config(const Tongue& tongue) {
+  return {.vocab_size = tongue.tokenizer.vocabulary_size(),
+          .hidden_size = 64,
+          .intermediate_size = 128,
+          .num_hidden_layers = 2,
+          .num_attention_heads = 4,
+          .num_key_value_heads = 2,
+          .head_dim = 16};
+}
+
 /// A tokenizer of bytes and the tokens of conversations, for models that know nothing yet.
 inline Tongue tongue_of_bytes() {
   minnow::text::BpeVocabulary v;
