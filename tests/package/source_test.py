@@ -28,7 +28,7 @@ run(["cmake", "--preset", "library", *arguments], sources)
 run(["ninja", "-n", "-C", "build/library"], sources)
 if platform.machine() == "x86_64":  # loops of one instruction set alone
     run(["cmake", "--preset", "library", "-DMINNOW_INSTRUCTIONS=AVX2", *arguments], sources)
-    steps = run(["ninja", "-n", "-v", "-C", "build/library"], sources)
+    steps = run(["ninja", "-C", "build/library", "-t", "commands", "minnow"], sources)
     sets = {name for name in ("baseline", "avx2", "avx512") if f"minnow_isa_{name}.dir" in steps}
     if sets != {"avx2"} or "-DMINNOW_ISA_AVX2=1" not in steps or "-DMINNOW_ISA_BASELINE=1" in steps:
         sys.exit(f"MINNOW_INSTRUCTIONS=AVX2 builds {sorted(sets)}")
