@@ -4,8 +4,8 @@
 #include <minnow/autograd/anomaly.h>
 #include <minnow/autograd/gradient_sum.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/profile/observers.h>
 #include <minnow/tensor/runtime/calling_thread.h>
-#include <minnow/tensor/runtime/observers.h>
 
 namespace minnow::autograd {
 namespace {

@@ -8,9 +8,9 @@
 #include <minnow/autograd/thread_state.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/profile/observers.h>
 #include <minnow/tensor/random.h>
 #include <minnow/tensor/runtime/calling_thread.h>
-#include <minnow/tensor/runtime/observers.h>
 
 namespace minnow::autograd {
 namespace {

@@ -12,8 +12,8 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/profile/profile.h>
 #include <minnow/tensor/runtime/calling_thread.h>
-#include <minnow/tensor/runtime/profile.h>
 
 namespace minnow {
 namespace {

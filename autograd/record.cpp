@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <minnow/autograd/anomaly.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/profile/observers.h>
 #include <minnow/tensor/runtime/calling_thread.h>
-#include <minnow/tensor/runtime/observers.h>
 
 namespace minnow {
 namespace {

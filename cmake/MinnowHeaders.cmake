@@ -7,7 +7,8 @@ set(minnow_folders tensor autograd ops nn optim data training interop ${minnow_a
 
 # Tests check that each of these compiles alone, and that minnow.h includes the public ones.
 file(GLOB minnow_headers CONFIGURE_DEPENDS RELATIVE "${minnow_SOURCE_DIR}"
-     "${minnow_SOURCE_DIR}/tensor/*.h" "${minnow_SOURCE_DIR}/tensor/runtime/*.h" "${minnow_SOURCE_DIR}/tensor/raw/*.h"
+     "${minnow_SOURCE_DIR}/tensor/*.h" "${minnow_SOURCE_DIR}/tensor/runtime/*.h" "${minnow_SOURCE_DIR}/tensor/profile/*.h"
+     "${minnow_SOURCE_DIR}/tensor/raw/*.h"
      "${minnow_SOURCE_DIR}/tensor/io/*.h" "${minnow_SOURCE_DIR}/autograd/*.h" "${minnow_SOURCE_DIR}/ops/*.h"
      "${minnow_SOURCE_DIR}/ops/*/*.h" "${minnow_SOURCE_DIR}/nn/*/*.h"
      "${minnow_SOURCE_DIR}/optim/*.h" "${minnow_SOURCE_DIR}/data/*.h" "${minnow_SOURCE_DIR}/training/*.h")

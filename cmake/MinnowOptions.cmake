@@ -88,8 +88,8 @@ endfunction()
 set(minnow_sources_apart
     autograd/gradient_sum autograd/tensor_grad tensor/create tensor/device tensor/dtype tensor/error tensor/shape tensor/text
     tensor/runtime/call_site tensor/runtime/calling_thread tensor/runtime/captured_step tensor/runtime/memory
-    tensor/runtime/module_table tensor/runtime/observers tensor/runtime/stream tensor/runtime/system_windows tensor/io/file_windows
-    tensor/runtime/trace tensor/runtime/tracer data/synthetic_digits distributed/sharded onnx/kernels_.+ onnx/onnx_load onnx/onnx_save
+    tensor/profile/module_table tensor/profile/observers tensor/runtime/stream tensor/runtime/system_windows tensor/io/file_windows
+    tensor/profile/trace tensor/profile/tracer data/synthetic_digits distributed/sharded onnx/kernels_.+ onnx/onnx_load onnx/onnx_save
     onnx/rules_.+ nn/module/clone nn/module/quantize nn/module/summary
     ops/products/attention
     ops/convolution/conv ops/convolution/pool_adaptive ops/convolution/pool_forms ops/reductions/reduce optim/muon

@@ -10,7 +10,7 @@
 #include <minnow/data/detail/collate.h>
 #include <minnow/data/detail/fields.h>
 #include <minnow/data/loader_options.h>
-#include <minnow/tensor/runtime/observers.h>
+#include <minnow/tensor/profile/observers.h>
 
 namespace minnow::data {
 

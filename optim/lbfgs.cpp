@@ -13,8 +13,8 @@
 #include <minnow/optim/optimizers.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/profile/profile.h>
 #include <minnow/tensor/raw/copy.h>
-#include <minnow/tensor/runtime/profile.h>
 
 namespace minnow::optim {
 namespace {

@@ -9,10 +9,10 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/profile/profile.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/elementwise.h>
 #include <minnow/tensor/raw/transfer.h>
-#include <minnow/tensor/runtime/profile.h>
 #include <minnow/tensor/runtime/warning.h>
 
 namespace minnow::optim {

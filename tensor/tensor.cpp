@@ -1,8 +1,8 @@
 #include <minnow/tensor/tensor.h>
 
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/profile/observers.h>
 #include <minnow/tensor/runtime/capture_rules.h>
-#include <minnow/tensor/runtime/observers.h>
 
 namespace minnow {
 

@@ -33,10 +33,10 @@ FRONTS = {
     "tensor/create.cpp": "tensor/raw",  # allocates and fills on a device
     "tensor/runtime/captured_step.cpp": "tensor/raw",  # copies inputs
     "tensor/runtime/memory.cpp": "tensor/backend",  # asks the backends' allocators
-    "tensor/runtime/module_table.cpp": "tensor/backend",  # reads operands, and asks the backends' allocators
+    "tensor/profile/module_table.cpp": "tensor/backend",  # reads operands, and asks the backends' allocators
     "tensor/runtime/stream.cpp": "tensor/backend",  # asks the backends for streams
-    "tensor/runtime/trace.cpp": "tensor/io",  # writes a file
-    "tensor/runtime/tracer.cpp": "tensor/backend",  # reads operands, and asks the backends' allocators
+    "tensor/profile/trace.cpp": "tensor/io",  # writes a file
+    "tensor/profile/tracer.cpp": "tensor/backend",  # reads operands, and asks the backends' allocators
     "autograd/functional.cpp": "ops",  # a user of gradients and operations, as gradcheck
     "autograd/gradcheck.cpp": "ops",
     "autograd/gradient_sum.cpp": "ops",  # adds gradients by operations that record, for higher orders
@@ -47,7 +47,7 @@ DEVICE_FLOOR = 3
 DEVICE_FOLDERS = set()  # the folders of tensor that have a backend: tensor/sim/sim_backend.h
 # sim is the CPU's backend with a second memory: it derives from this class, and includes nothing else of cpu/.
 DERIVED = {("tensor/sim", "tensor/cpu/cpu_backend.h")}
-PUBLIC_FOLDERS = {"tensor", "tensor/runtime", "tensor/raw", "tensor/io", "autograd", "optim", "data", "distributions", "vision", "text", "tensorboard", "onnx", "llm", "capi", "training", "distributed", "interop"}
+PUBLIC_FOLDERS = {"tensor", "tensor/runtime", "tensor/profile", "tensor/raw", "tensor/io", "autograd", "optim", "data", "distributions", "vision", "text", "tensorboard", "onnx", "llm", "capi", "training", "distributed", "interop"}
 ROOMS_OF = ("ops", "nn")  # which are public, but for detail/
 LIBRARIES = re.compile(r"^(oneapi/|dnnl|fmt/|protozero/|zlib\.h|omp\.h|cuda|cudnn|cublas)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
@@ -61,7 +61,7 @@ def folder_and_floor(path):
         name = "/".join(parts[:count])
         if len(parts) > count and name in FLOORS:
             return name, FLOORS[name]
-    if parts[0] == "tensor" and (len(parts) == 2 or parts[1] == "runtime"):
+    if parts[0] == "tensor" and (len(parts) == 2 or parts[1] in ("runtime", "profile")):
         return "tensor", 0 if Path(path).stem in GROUND else 1
     return None, None
 

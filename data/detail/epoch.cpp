@@ -10,9 +10,9 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <minnow/tensor/profile/observers.h>
 #include <minnow/tensor/runtime/calling_thread.h>
 #include <minnow/tensor/runtime/capture_rules.h>
-#include <minnow/tensor/runtime/observers.h>
 #include <minnow/tensor/runtime/threads.h>
 
 namespace minnow::data::detail {

@@ -4,9 +4,9 @@
 #include <string>
 #include <minnow/data/random.h>
 #include <minnow/tensor/backend/dispatch.h>
+#include <minnow/tensor/profile/observers.h>
+#include <minnow/tensor/profile/transfer_report.h>
 #include <minnow/tensor/random.h>
-#include <minnow/tensor/runtime/observers.h>
-#include <minnow/tensor/runtime/transfer_report.h>
 #include <minnow/tensor/text.h>
 
 namespace minnow::data {

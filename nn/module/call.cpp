@@ -5,8 +5,8 @@
 #include <minnow/nn/detail/access.h>
 #include <minnow/nn/detail/thread_state.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/profile/observers.h>
 #include <minnow/tensor/runtime/calling_thread.h>
-#include <minnow/tensor/runtime/observers.h>
 #include <minnow/tensor/runtime/warning.h>
 
 namespace minnow::nn::detail {

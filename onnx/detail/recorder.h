@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 #include <minnow/tensor/backend/tell.h>
-#include <minnow/tensor/runtime/observers.h>
+#include <minnow/tensor/profile/observers.h>
 #include <minnow/tensor/tensor.h>
 
 namespace minnow::onnx::detail {

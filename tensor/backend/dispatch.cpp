@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/profile/observers.h>
 #include <minnow/tensor/runtime/calling_thread.h>
 #include <minnow/tensor/runtime/capture_session.h>
-#include <minnow/tensor/runtime/observers.h>
 
 namespace minnow::detail {
 

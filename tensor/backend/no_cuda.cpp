@@ -1,7 +1,7 @@
 #include <minnow/tensor/backend/cuda_native.h>
 #include <minnow/tensor/backend/devices.h>
 #include <minnow/tensor/backend/dispatch.h>
-#include <minnow/tensor/runtime/profile.h>
+#include <minnow/tensor/profile/profile.h>
 
 // Built instead of the folder cuda/ if CUDA is off.  MINNOW_WHY_NO_CUDA is from cmake/MinnowCuda.cmake.
 

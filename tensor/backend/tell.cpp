@@ -1,6 +1,6 @@
 #include <minnow/tensor/backend/tell.h>
 
-#include <minnow/tensor/runtime/observers.h>
+#include <minnow/tensor/profile/observers.h>
 
 namespace minnow::detail {
 

@@ -6,10 +6,10 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/profile/observers.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/runtime/capture_rules.h>
-#include <minnow/tensor/runtime/observers.h>
 
 // The members of Tensor that copy values to the host.
 namespace minnow {

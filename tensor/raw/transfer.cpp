@@ -5,10 +5,10 @@
 #include <cstring>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/profile/observers.h>
+#include <minnow/tensor/profile/transfer_report.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/runtime/capture_rules.h>
-#include <minnow/tensor/runtime/observers.h>
-#include <minnow/tensor/runtime/transfer_report.h>
 #include <minnow/tensor/runtime/warning.h>
 
 namespace minnow::detail::raw {

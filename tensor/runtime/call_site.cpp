@@ -1,7 +1,7 @@
 #include <minnow/tensor/runtime/call_site.h>
 
+#include <minnow/tensor/profile/observers.h>
 #include <minnow/tensor/runtime/calling_thread.h>
-#include <minnow/tensor/runtime/observers.h>
 
 namespace minnow::detail {
 

@@ -7,12 +7,12 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/profile/observers.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/raw/view.h>
 #include <minnow/tensor/runtime/calling_thread.h>
 #include <minnow/tensor/runtime/capture_session.h>
-#include <minnow/tensor/runtime/observers.h>
 #include <minnow/tensor/runtime/stream.h>
 
 namespace minnow {

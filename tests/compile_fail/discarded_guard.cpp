@@ -1,11 +1,11 @@
 // expect: nodiscard
 // A guard without a name is destroyed at the end of its line.
 #include <minnow/autograd/grad_mode.h>
-#include <minnow/tensor/runtime/module_table.h>
-#include <minnow/tensor/runtime/profile.h>
+#include <minnow/tensor/profile/module_table.h>
+#include <minnow/tensor/profile/profile.h>
+#include <minnow/tensor/profile/trace.h>
 #include <minnow/tensor/runtime/stream.h>
 #include <minnow/tensor/runtime/threads.h>
-#include <minnow/tensor/runtime/trace.h>
 
 void compute(const minnow::Stream& stream) {
   minnow::NoGradGuard();              // must not compile

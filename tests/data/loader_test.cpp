@@ -7,8 +7,8 @@
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/profile/transfer_report.h>
 #include <minnow/tensor/random.h>
-#include <minnow/tensor/runtime/transfer_report.h>
 
 #include <cstring>
 #include <limits>

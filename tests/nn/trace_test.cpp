@@ -15,8 +15,8 @@
 #include <minnow/minnow.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/io/detail/json_reader.h>
+#include <minnow/tensor/profile/observers.h>
 #include <minnow/tensor/runtime/calling_thread.h>
-#include <minnow/tensor/runtime/observers.h>
 #include "data/files.h"
 #include "support/thrown.h"
 

@@ -50,7 +50,7 @@ def not_found(clang, flags):
 def lower_headers():
     """Names that public headers only pass on."""
     tensor = headers.ROOT / "tensor"
-    paths = {str(path.relative_to(headers.ROOT)) for path in [*tensor.glob("*.h"), *tensor.glob("runtime/*.h")]}
+    paths = {str(path.relative_to(headers.ROOT)) for path in [*tensor.glob("*.h"), *tensor.glob("runtime/*.h"), *tensor.glob("profile/*.h")]}
     return {entity.name for entity in headers.entities(sorted(paths - set(headers.public_headers())))}
 
 

@@ -9,7 +9,7 @@ INTERNAL = {
     "autograd/thread_state.h",
     "tensor/runtime/allocator.h", "tensor/runtime/call_site.h", "tensor/runtime/calling_thread.h",
     "tensor/runtime/capture_rules.h", "tensor/runtime/capture_session.h", "tensor/runtime/copies.h", "tensor/checked.h", "tensor/dtype_switch.h", "tensor/runtime/free_lists.h", "tensor/internal.h",
-    "tensor/io/file.h", "tensor/methods.h", "tensor/runtime/observers.h", "tensor/runtime/storage_origin.h", "tensor/runtime/system.h", "tensor/runtime/tracer.h", "tensor/text.h", "tensor/view.h",
+    "tensor/io/file.h", "tensor/methods.h", "tensor/profile/observers.h", "tensor/runtime/storage_origin.h", "tensor/runtime/system.h", "tensor/profile/tracer.h", "tensor/text.h", "tensor/view.h",
 }
 
 

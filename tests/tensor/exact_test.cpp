@@ -9,7 +9,7 @@
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/runtime/transfer_report.h>
+#include <minnow/tensor/profile/transfer_report.h>
 
 #include "support/devices.h"
 #include "support/thrown.h"

@@ -5,12 +5,12 @@
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/profile/transfer_report.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/elementwise.h>
 #include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/raw/view.h>
 #include <minnow/tensor/runtime/memory.h>
-#include <minnow/tensor/runtime/transfer_report.h>
 #include <minnow/tensor/sim/options.h>
 
 #include "support/devices.h"

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/runtime/profile.h>
+#include <minnow/tensor/profile/profile.h>
 
 namespace minnow::cpu::onednn {
 namespace {

@@ -12,7 +12,7 @@
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/compute.h>
 #include <minnow/tensor/kernels/reduce.h>
-#include <minnow/tensor/runtime/profile.h>
+#include <minnow/tensor/profile/profile.h>
 
 // float32 and, if the machine has instructions for them, halves by the library or our own kernel; float64 and integers
 // by our own.  reference.h computes what neither takes.  Results have the same bits for any number of threads.

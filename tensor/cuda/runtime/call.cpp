@@ -4,7 +4,7 @@
 #include <minnow/tensor/cuda/runtime/context.h>
 #include <minnow/tensor/cuda/runtime/status.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/runtime/profile.h>
+#include <minnow/tensor/profile/profile.h>
 
 namespace minnow::cuda {
 

@@ -1,5 +1,5 @@
 #include <nvtx3/nvToolsExt.h>
-#include <minnow/tensor/runtime/profile.h>
+#include <minnow/tensor/profile/profile.h>
 
 namespace minnow::profile::detail {
 

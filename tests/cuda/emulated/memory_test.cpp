@@ -9,10 +9,10 @@
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/cuda/runtime/context.h>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/profile/transfer_report.h>
 #include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/runtime/memory.h>
 #include <minnow/tensor/runtime/stream.h>
-#include <minnow/tensor/runtime/transfer_report.h>
 
 #include "support/host_tensor.h"
 #include "support/thrown.h"

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
+#include <minnow/tensor/profile/profile.h>
 #include <minnow/tensor/raw/transfer.h>
 #include <minnow/tensor/runtime/memory.h>
-#include <minnow/tensor/runtime/profile.h>
 
 #include "support/host_tensor.h"
 

@@ -1,4 +1,4 @@
-#include <minnow/tensor/runtime/observers.h>
+#include <minnow/tensor/profile/observers.h>
 
 #include <cstdio>
 #include <cstdlib>

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 #include <minnow/tensor/dtype.h>
-#include <minnow/tensor/runtime/observers.h>
+#include <minnow/tensor/profile/observers.h>
 #include <minnow/tensor/runtime/stream.h>
 
 namespace minnow::detail {

@@ -1,4 +1,4 @@
-#include <minnow/tensor/runtime/step_times.h>
+#include <minnow/tensor/profile/step_times.h>
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+#include <minnow/tensor/profile/observers.h>
 #include <minnow/tensor/runtime/call_site.h>
-#include <minnow/tensor/runtime/observers.h>
 
 namespace minnow::profile {
 

@@ -1,4 +1,4 @@
-#include <minnow/tensor/runtime/memory_report.h>
+#include <minnow/tensor/profile/memory_report.h>
 
 #include <algorithm>
 #include <cstdio>

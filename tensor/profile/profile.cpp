@@ -1,4 +1,4 @@
-#include <minnow/tensor/runtime/profile.h>
+#include <minnow/tensor/profile/profile.h>
 
 #include <algorithm>
 #include <atomic>

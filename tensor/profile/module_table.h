@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 #include <minnow/tensor/device.h>
-#include <minnow/tensor/runtime/observers.h>
+#include <minnow/tensor/profile/observers.h>
 
 namespace minnow::profile {
 

@@ -1,4 +1,4 @@
-#include <minnow/tensor/runtime/module_table.h>
+#include <minnow/tensor/profile/module_table.h>
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include <minnow/tensor/runtime/transfer_report.h>
+#include <minnow/tensor/profile/transfer_report.h>
 
 #include <algorithm>
 #include <cstdio>

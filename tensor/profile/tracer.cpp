@@ -1,4 +1,4 @@
-#include <minnow/tensor/runtime/tracer.h>
+#include <minnow/tensor/profile/tracer.h>
 
 #include <algorithm>
 #include <atomic>

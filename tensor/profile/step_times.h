@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 #include <vector>
-#include <minnow/tensor/runtime/observers.h>
+#include <minnow/tensor/profile/observers.h>
 
 namespace minnow::profile {
 

@@ -1,4 +1,4 @@
-#include <minnow/tensor/runtime/trace.h>
+#include <minnow/tensor/profile/trace.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -16,8 +16,8 @@
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/io/detail/json_reader.h>
 #include <minnow/tensor/io/file.h>
+#include <minnow/tensor/profile/tracer.h>
 #include <minnow/tensor/runtime/calling_thread.h>
-#include <minnow/tensor/runtime/tracer.h>
 #include <minnow/tensor/runtime/warning.h>
 #include <minnow/tensor/shape.h>
 #include <minnow/tensor/text.h>
