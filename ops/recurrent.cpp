@@ -27,11 +27,6 @@ const char* name_of(Recurrence kind) {
   return "rnn";
 }
 
-/// grad f'(x) from y = f(x), in one pass.
-template <class Op> Tensor slope(const Tensor& grad, const Tensor& y) {
-  return raw::unary_slope(raw::kUnary<Op>, grad, y, 0, 0);
-}
-
 /// Part `i` of the last dimension, of parts of n.
 Tensor gate(const Tensor& x, std::int64_t i, std::int64_t n, std::int64_t count = 1) {
   return x.narrow(-1, i * n, count * n);
@@ -53,10 +48,10 @@ Tensor transposed(const Tensor& w, std::int64_t n, const Backend& backend) {
 
 /// What backward reads, besides operands and result.
 struct Steps {
-  Tensor gates{};   ///< [T, N, gates H]: their values
+  Tensor gates{};   ///< [T, N, gates H]: their values, but of gru and lstm alone
   Tensor cells{};   ///< lstm: [T + 1, N, H], c before each step and at the end
   Tensor hidden{};  ///< gru: [T, N, H], the map of h that the reset gate multiplies
-  Tensor active{};  ///< bool [T, N, 1], or undefined: where a sequence goes on
+  Tensor active{};  ///< bool [T, N, 1], contiguous, or undefined: where a sequence goes on
 };
 
 /// The steps, without recording.  `keep`: `steps` gets what backward reads.
@@ -73,15 +68,15 @@ RecurrentState run(Recurrence kind, const Tensor& x, const RecurrentState& state
   const std::int64_t together =
       keep || quantized || !backend.computes_on_host()
           ? length
-          : std::clamp<std::int64_t>(kElements / std::max<std::int64_t>(1, n * size * gates(kind)), 1, length);
+          : std::clamp<std::int64_t>(kElements / std::max<std::int64_t>(1, n * size * gates_of(kind)), 1, length);
   const Tensor bias = joined ? w.input_bias + w.hidden_bias : w.input_bias, y = empty({length, n, size}, options);
   const Tensor of_hidden = quantized ? Tensor() : transposed(w.hidden, n, backend);
   const auto add_hidden = [&](const Tensor& g, const Tensor& before) {
     if (quantized) quantized_linear_add_(g, before, w.hidden, w.hidden_scale);
     else if (g.numel()) raw::matmul_add_(g, before, of_hidden);
   };
-  const bool ends = steps.active.defined();
-  Tensor h = state.h, c = state.c;
+  Tensor h = state.h.contiguous(), c;
+  const Tensor none;
   if (lstm) {
     steps.cells = empty({keep ? length + 1 : 2, n, size}, options);
     copy_(steps.cells[0], state.c);
@@ -92,31 +87,15 @@ RecurrentState run(Recurrence kind, const Tensor& x, const RecurrentState& state
     if (t % together == 0)
       steps.gates =
           mapped(together == length ? x : x.narrow(0, t, std::min(together, length - t)), w.input, w.input_scale, bias);
-    const Tensor g = steps.gates[t % together], out = y[t];
-    const auto give = [&](const Tensor& next) { copy_(out, ends ? where(steps.active[t], next, h) : next); };
-    if (gru) {
-      const Tensor all = mapped(h, w.hidden, w.hidden_scale, w.hidden_bias), rz = gate(g, 0, size, 2),
-                   candidate = gate(g, 2, size);
-      if (keep) copy_(steps.hidden[t], gate(all, 2, size));
-      sigmoid_(add_(rz, gate(all, 0, size, 2)));
-      tanh_(add_(candidate, mul(gate(g, 0, size), gate(all, 2, size))));
-      give(addcmul(candidate, gate(g, 1, size), sub(h, candidate)));
-    } else if (lstm) {
-      const Tensor next = steps.cells[keep ? t + 1 : (t + 1) % 2];
-      add_hidden(g, h);
-      if (out.numel()) backend.run(calls::LstmStep{g, c, next, out});
-      if (ends) {
-        copy_(next, where(steps.active[t], next, c));
-        copy_(out, where(steps.active[t], out, h));
-      }
-      c = next;
-    } else {
-      add_hidden(g, h);
-      if (kind == Recurrence::tanh) tanh_(g);
-      else relu_(g);
-      give(g);
-    }
-    h = out;
+    const Tensor g = steps.gates[t % together], next = y[t],
+                 next_cell = lstm ? steps.cells[keep ? t + 1 : (t + 1) % 2] : none;
+    const Tensor maps = gru ? mapped(h, w.hidden, w.hidden_scale, w.hidden_bias) : none;
+    if (!gru) add_hidden(g, h);
+    if (next.numel())
+      backend.run(calls::RecurrentStep{kind, g, h, next, c, next_cell, maps, gru && keep ? steps.hidden[t] : none,
+                                       steps.active.defined() ? steps.active[t] : none});
+    h = next;
+    c = next_cell;
   }
   return {y, lstm ? c.clone() : Tensor()};
 }
@@ -128,47 +107,20 @@ Gradients gradients(Recurrence kind, const Tensor& grad, Tensor dc, const Tensor
   const bool lstm = kind == Recurrence::lstm, gru = kind == Recurrence::gru;
   const Tensor of_input = empty_like(steps.gates);  // gradients of the maps of x
   const Tensor of_hidden = gru ? empty_like(steps.gates) : of_input;
-  Tensor dh = zeros_like(state.h);
-  if (lstm && !dc.defined()) dc = zeros_like(state.c);
-  for (std::int64_t t = length - 1; t >= 0; --t) {
-    const Tensor g = steps.gates[t], to = of_input[t], h = t == 0 ? state.h : y[t - 1];
-    if (grad.defined()) dh = add(dh, grad[t]);
-    // The gradients of sequences that have ended go past the step.
-    Tensor past_h, past_c;
-    if (steps.active.defined()) {
-      const Tensor active = steps.active[t];
-      past_h = where(active, 0, dh);
-      dh = where(active, dh, 0);
-      if (lstm) {
-        past_c = where(active, 0, dc);
-        dc = where(active, dc, 0);
-      }
-    }
-    if (lstm) {
-      const Tensor i = gate(g, 0, size), f = gate(g, 1, size), candidate = gate(g, 2, size), o = gate(g, 3, size),
-                   c = tanh(steps.cells[t + 1]);
-      dc = add(dc, slope<kernels::Tanh>(mul(dh, o), c));
-      copy_(gate(to, 0, size), slope<kernels::Sigmoid>(mul(dc, candidate), i));
-      copy_(gate(to, 1, size), slope<kernels::Sigmoid>(mul(dc, steps.cells[t]), f));
-      copy_(gate(to, 2, size), slope<kernels::Tanh>(mul(dc, i), candidate));
-      copy_(gate(to, 3, size), slope<kernels::Sigmoid>(mul(dh, c), o));
-      dc = mul(dc, f);
-      dh = matmul(to, w.hidden);
-    } else if (gru) {
-      const Tensor r = gate(g, 0, size), z = gate(g, 1, size), candidate = gate(g, 2, size);
-      const Tensor d = slope<kernels::Tanh>(sub(dh, mul(dh, z)), candidate);
-      copy_(gate(to, 0, size), slope<kernels::Sigmoid>(mul(d, steps.hidden[t]), r));
-      copy_(gate(to, 1, size), slope<kernels::Sigmoid>(mul(dh, sub(h, candidate)), z));
-      copy_(gate(to, 2, size), d);
-      copy_(gate(of_hidden[t], 0, size, 2), gate(to, 0, size, 2));
-      copy_(gate(of_hidden[t], 2, size), mul(d, r));
-      dh = add(mul(dh, z), matmul(of_hidden[t], w.hidden));
-    } else {
-      copy_(to, kind == Recurrence::tanh ? slope<kernels::Tanh>(dh, g) : slope<kernels::Relu>(dh, g));
-      dh = matmul(to, w.hidden);
-    }
-    if (past_h.defined()) dh = add(dh, past_h);
-    if (past_c.defined()) dc = add(dc, past_c);
+  const Tensor first = state.h.contiguous(), of_y = grad.defined() ? grad.contiguous() : grad, none;
+  const Tensor dh = zeros_like(first);
+  if (lstm) dc = dc.defined() ? dc.clone().contiguous() : zeros_like(first);
+  const auto at = [&](const Tensor& all, std::int64_t t) { return all.defined() ? all[t] : none; };
+  Backend& backend = dispatch({{"x", x}});
+  for (std::int64_t t = length - 1; t >= 0 && dh.numel() > 0; --t) {
+    const Tensor to_map = gru ? of_hidden[t] : none;
+    backend.run(calls::RecurrentStepBackward{kind, lstm || gru ? steps.gates[t] : y[t],
+                                             lstm    ? steps.cells[t]
+                                             : t > 0 ? y[t - 1]
+                                                     : first,
+                                             lstm ? steps.cells[t + 1] : at(steps.hidden, t), at(of_y, t), dh,
+                                             lstm ? dc : none, of_input[t], to_map, at(steps.active, t)});
+    raw::matmul_add_(dh, of_hidden[t], w.hidden);
   }
   const auto rows = [](const Tensor& t) { return t.reshape({t.size(0) * t.size(1), t.size(2)}); };
   Gradients out(7);
@@ -206,7 +158,7 @@ std::vector<Tensor> graph_of_steps(Recurrence kind, const Tensor& x, RecurrentSt
 
 RecurrentState recurrent_step(Recurrence kind, const Tensor& x, const RecurrentState& state,
                               const RecurrentWeights& w) {
-  const std::int64_t size = w.hidden.size(0) / gates(kind);
+  const std::int64_t size = w.hidden.size(0) / gates_of(kind);
   const Tensor of_x = mapped(x, w.input, w.input_scale, w.input_bias),
                of_h = mapped(state.h, w.hidden, w.hidden_scale, w.hidden_bias);
   if (kind == Recurrence::gru) {
@@ -238,7 +190,7 @@ RecurrentState recurrent_layer(Recurrence kind, const Tensor& x, const Recurrent
     check_quantized(
         {{"x", x}, {"weight", w.input}, {"bias", w.input_bias, kOptional}, {"h", state.h}, {"c", state.c, kOptional}});
   }
-  Steps steps{.active = active};
+  Steps steps{.active = active.defined() ? active.contiguous() : active};
   RecurrentState y;
   {
     const NoGradGuard guard;

@@ -130,7 +130,7 @@ void GradScaler::unscale(Use& use, const Optimizer& optimizer, SourceLocation wh
       grad.storage()->wait_ready();
       items.push_back({&grad.layout(), &grad.layout(), {}});
     }
-    if (!items.empty()) backend.run(calls::Unscale{items, scale, found.back()});
+    if (!items.empty()) backend.run(calls::ScaleGradients{items, scale, found.back(), true});
     for (const UpdateItem& item : items) item.grad->storage()->bump_version();
   }
   join(found);

@@ -100,7 +100,7 @@ std::vector<InitialWeight> initial_weights(int kind, const char* name, const Rec
     throw ValueError(fmt::format("{}: proj_size must be at least 0 and below hidden_size, got {} and {}\n0 is for none",
                                  name, o.proj_size, net.hidden_size),
                      where);
-  const std::int64_t rows = gates(static_cast<Recurrence>(kind)) * net.hidden_size,
+  const std::int64_t rows = gates_of(static_cast<Recurrence>(kind)) * net.hidden_size,
                      directions = o.bidirectional ? 2 : 1;
   const std::int64_t h_size = o.proj_size > 0 ? o.proj_size : net.hidden_size;
   std::vector<InitialWeight> list;

@@ -1,15 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <minnow/tensor/backend/call_parameters.h>
 #include <minnow/tensor/in.h>
 #include <minnow/tensor/internal.h>
 
 namespace minnow::detail {
-
-enum class Recurrence : std::uint8_t { tanh, relu, gru, lstm };
-
-/// Rows of weights for each gate, in PyTorch's order: lstm i, f, g, o; gru r, z, n.
-constexpr std::int64_t gates(Recurrence kind) { return kind == Recurrence::lstm ? 4 : kind == Recurrence::gru ? 3 : 1; }
 
 struct RecurrentWeights {
   Tensor input, hidden;            ///< [gates H, I], [gates H, H]

@@ -29,6 +29,14 @@ constexpr std::int64_t block_bytes(BlockFormat format) {
   return format == BlockFormat::q8_0 ? 34 : format == BlockFormat::q4_0 ? 18 : format == BlockFormat::q4_1 ? 20 : 64;
 }
 
+/// The layers whose steps are calls.  Rows of weights for each gate are in PyTorch's order: lstm i, f, g, o; gru r, z,
+/// n.
+enum class Recurrence : std::uint8_t { tanh, relu, gru, lstm };
+
+constexpr std::int64_t gates_of(Recurrence kind) {
+  return kind == Recurrence::lstm ? 4 : kind == Recurrence::gru ? 3 : 1;
+}
+
 /// Routines of LAPACK, for each matrix of a batch.  All operands are contiguous, of one dtype: float32 or float64.
 enum class LapackRoutine : std::uint8_t {
   cholesky,  ///< a: [B, N, N] -> in place L with a = L Lᵀ, 0 above the diagonal.  Reads the lower triangle.

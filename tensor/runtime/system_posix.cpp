@@ -77,7 +77,9 @@ std::string command_line() {
   for (std::string word; std::getline(file, word, '\0');) {
     const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$`&|;<>()*?[]#~!{}") == std::string::npos;
     for (std::size_t at = 0; (at = word.find('\'', at)) != std::string::npos; at += 4) word.replace(at, 1, "'\\''");
-    text += (text.empty() ? "" : " ") + (plain ? word : "'" + word + "'");
+    if (!text.empty()) text += ' ';
+    if (plain) text += word;
+    else text.append("'").append(word).append("'");
   }
   return text;
 }

@@ -77,15 +77,26 @@ struct Ternary {
   double p = 0;
 };
 
-/// A step of an LSTM: gates [n, 4 size], the maps of x and h, become i, f, g and o (sigmoid, and tanh for g);
-/// next_cell = f cell + i g;  next_hidden = o tanh(next_cell).   cell, next_cell, next_hidden: [n, size].  All of one
-/// floating-point dtype and contiguous, no size 0.
-struct LstmStep {
-  static constexpr const char* kName = "lstm_step";
-  const View& gates;
-  const View& cell;
-  const View& next_cell;
-  const View& next_hidden;
+/// A step of a recurrent layer, of n sequences.  gates, [n, G size] with G = 4 for lstm, 3 for gru and 1 for others:
+/// the maps of x and, but for gru, of h; lstm and gru leave the values of the gates there.  before, next: h before and
+/// after the step.  Of lstm alone: cell, next_cell.  Of gru alone: maps, those of h, [n, 3 size]; kept, which gets
+/// their last third for backward, or is undefined.  active: bool, [n], or undefined: where it is false the state stays.
+/// All but active of one floating-point dtype, contiguous, and [n, size] where nothing else is said; no size 0.
+struct RecurrentStep {
+  static constexpr const char* kName = "recurrent_step";
+  Recurrence kind;
+  const View &gates, &before, &next, &cell, &next_cell, &maps, &kept, &active;
+};
+
+/// gates: the values that the step has left; of others than lstm and gru its `next`.  before: gru's h before the step,
+/// lstm's cell.  saved: gru's kept, lstm's next_cell.  The gradient of `next` is dh, from the step after it, and grad,
+/// or dh alone; dh becomes the part of that of h before the step that does not go through maps.  dc, of lstm alone: of
+/// next_cell, becomes that of cell.  Written are of_gates, the gradients of gates as they were before the step, and
+/// of_maps, of gru alone.
+struct RecurrentStepBackward {
+  static constexpr const char* kName = "recurrent_step_backward";
+  Recurrence kind;
+  const View &gates, &before, &saved, &grad, &dh, &dc, &of_gates, &of_maps, &active;
 };
 
 }  // namespace minnow::detail::calls

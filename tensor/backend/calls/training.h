@@ -14,19 +14,30 @@ struct Update {
   const View& found_inf = kUndefined;
 };
 
-// A gradient scaler.  scale, found_inf: float32, growth_tracker: int32, one element each.
+// All gradients at once: grad of each item; param is the same, and there are no states.
 
-/// Multiplies all gradients (grad of each item; param is the same, and there are no states) by 1 / scale, and sets
-/// found_inf to 1 if an element was not finite.
-struct Unscale {
-  static constexpr const char* kName = "unscale";
+/// Multiplies them by a number: factor, or 1 / factor if `divide`; one element, float32, or the gradients' dtype.
+/// found_inf, if it is defined, becomes 1 if an element was not finite.
+struct ScaleGradients {
+  static constexpr const char* kName = "scale_gradients";
   std::span<const UpdateItem> items;
-  const View& scale;
+  const View& factor;
   const View& found_inf;
+  bool divide;
 };
 
-/// scale *= backoff_factor if found_inf is not 0, else *= growth_factor, unless it becomes infinite, each time when
-/// growth_tracker has counted growth_interval steps.
+/// norm: the square root of the sum of all squares; factor: min(1, max_norm / (norm + 1e-6)), or NaN if norm is.  Both
+/// have one element, and with the gradients, which are dense, one dtype: float32 or float64.
+struct GradientNorm {
+  static constexpr const char* kName = "gradient_norm";
+  std::span<const UpdateItem> items;
+  const View &norm, &factor;
+  double max_norm;
+};
+
+/// A gradient scaler.  scale, found_inf: float32, growth_tracker: int32, one element each.  scale *= backoff_factor if
+/// found_inf is not 0, else *= growth_factor, unless it becomes infinite, each time when growth_tracker has counted
+/// growth_interval steps.
 struct UpdateScale {
   static constexpr const char* kName = "update_scale";
   const View& scale;
