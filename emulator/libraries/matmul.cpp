@@ -41,12 +41,6 @@ std::vector<T> dense(const Product& p, const Layout& layout, const void* data, b
   return out;
 }
 
-/// Whether ReLU gives NaN for NaN.  The documentation does not say; the maximum of PTX gives the number.
-bool relu_keeps_nan() {
-  static const bool keeps = std::getenv("MINNOW_EMULATOR_RELU_KEEPS_NAN") != nullptr;
-  return keeps;
-}
-
 /// Whether doubles have epilogues.  The documentation's table does not say so; the library of today has them.
 bool doubles_have_epilogues() {
   static const bool have = std::getenv("MINNOW_EMULATOR_NO_DOUBLE_EPILOGUES") == nullptr;
@@ -74,7 +68,7 @@ double finish(const Product& p, int batch, std::int64_t row, std::int64_t col, d
   if (epilogue & kDgelu) return x * gelu_slope(load(p.what.aux, p.d.type, aux));
   if (epilogue & kRelu) {
     if (epilogue & kAux) set_mask_bit(p, batch, row, col, x > 0);
-    return x > 0 || (std::isnan(x) && relu_keeps_nan()) ? x : 0;
+    return x > 0 ? x : 0;  // also for NaN: the documentation does not say
   }
   if (epilogue & kGelu) {
     if (epilogue & kAux) store(p.what.aux, p.d.type, aux, x);

@@ -1,12 +1,11 @@
-#include <string>
 #include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/cuda/cuda_backend.h>
 #include <minnow/tensor/cuda/elementwise/pointer_alignment.h>
 #include <minnow/tensor/cuda/libraries/conv_bias.h>
+#include <minnow/tensor/cuda/libraries/conv_fallback.h>
 #include <minnow/tensor/cuda/libraries/conv_layout.h>
 #include <minnow/tensor/cuda/libraries/conv_plan.h>
 #include <minnow/tensor/cuda/libraries/dense_copy.h>
-#include <minnow/tensor/error.h>
 #include <minnow/tensor/runtime/cuda_math.h>
 
 namespace minnow::cuda {
@@ -91,23 +90,11 @@ struct Formats {
       : both{first, first == MemoryFormat::contiguous ? MemoryFormat::channels_last : MemoryFormat::contiguous} {}
 };
 
-[[noreturn]] void refuse(const View& x, const char* x_name, const View& w, const char* w_name, const Conv2dParams& p) {
-  const auto pair = [](const std::int64_t* v) { return std::to_string(v[0]) + ", " + std::to_string(v[1]); };
-  throw BackendError(
-      message("cuDNN has no algorithm for this convolution: " + cudnn::last_error() + "\n  " + x_name + "  " +
-                  describe(x) + "\n  " + w_name + "  " + describe(w),
-              {},
-              "stride [" + pair(p.stride) + "], padding [" + pair(p.padding) + "], dilation [" + pair(p.dilation) +
-                  "], groups " + std::to_string(p.groups) +
-                  "; use another dtype, smaller batches, or allow algorithms that are not deterministic"));
-}
-
-/// The gradient of the bias, from gradients in the format of the batch.
-void bias_gradient(const Batch& batch, const View& grad_bias) {
-  const View out = usable(grad_bias, MemoryFormat::contiguous)
-                       ? grad_bias
-                       : scratch(batch.call, grad_bias.shape(), grad_bias.dtype());
-  sum_channels(batch.call, batch.y, out, batch.format);
+/// The gradient of the bias, from gradients in a format.
+void bias_gradient(const Call& call, const View& grad, MemoryFormat format, const View& grad_bias) {
+  const View out =
+      usable(grad_bias, MemoryFormat::contiguous) ? grad_bias : scratch(call, grad_bias.shape(), grad_bias.dtype());
+  sum_channels(call, grad, out, format);
   if (!out.is_same(grad_bias)) convert(out, grad_bias);
 }
 
@@ -133,7 +120,12 @@ template <> void execute(const calls::Conv2d& args) {
     if (!batch.y.is_same(y)) convert(batch.y, y);
     return;
   }
-  refuse(x, "x", w, "weight", params);
+  plain_convolution(call, ConvDirection::forward, params, x, w, y);
+  if (!row.defined() && !activates) return;
+  const View out = target(call, y, MemoryFormat::contiguous);
+  if (!out.is_same(y)) convert(y, out);
+  add_bias(call, row, args.activation, out, MemoryFormat::contiguous);
+  if (!out.is_same(y)) convert(out, y);
 }
 
 template <> void execute(const calls::Conv2dBackwardInput& args) {
@@ -154,7 +146,7 @@ template <> void execute(const calls::Conv2dBackwardInput& args) {
     if (!batch.x.is_same(grad_x)) convert(batch.x, grad_x);
     return;
   }
-  refuse(grad, "grad", w, "weight", params);
+  plain_convolution(call, ConvDirection::backward_input, params, grad_x, w, grad);
 }
 
 template <> void execute(const calls::Conv2dBackwardWeight& args) {
@@ -174,10 +166,12 @@ template <> void execute(const calls::Conv2dBackwardWeight& args) {
     bool fused = false;
     if (!batch.run({}, fused)) continue;
     if (!batch.w.is_same(grad_w)) convert(batch.w, grad_w);
-    if (grad_bias.defined()) bias_gradient(batch, grad_bias);
+    if (grad_bias.defined()) bias_gradient(call, batch.y, format, grad_bias);
     return;
   }
-  refuse(grad, "grad", x, "x", params);
+  plain_convolution(call, ConvDirection::backward_weight, params, x, grad_w, grad);
+  if (grad_bias.defined())
+    bias_gradient(call, input(call, grad, MemoryFormat::contiguous), MemoryFormat::contiguous, grad_bias);
 }
 
 }  // namespace minnow::cuda

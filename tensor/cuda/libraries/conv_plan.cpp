@@ -184,7 +184,10 @@ bool run_fused(const Call& call, cudnnHandle_t handle, const ConvKey& key, ConvP
                                  CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM, space.as<void>(), choice.workspace,
                                  zero.get(), d.y.get(), out, d.bias.get(), o.bias, d.identity.get(), d.y.get(), out);
   } catch (const OutOfMemoryError&) { return false; }
-  if (status != CUDNN_STATUS_SUCCESS && another_may(call, status)) return plan.fuses_bias = false;
+  if (status != CUDNN_STATUS_SUCCESS && another_may(call, status)) {
+    if (unsupported(status) && !capturing(call)) plan.fuses_bias = false;
+    return false;
+  }
   check(status, "cudnnConvolutionBiasActivationForward");
   call.launched();
   return true;
@@ -216,7 +219,10 @@ bool run_best(const Call& call, cudnnHandle_t handle, const ConvKey& key, ConvPl
     }
     const bool others = i + 1 < plan.choices.size() && beta == 0;
     if (!another_may(call, status) || (!unsupported(status) && !others)) check(status, f.name);
-    plan.choices.erase(plan.choices.begin() + static_cast<std::ptrdiff_t>(i));
+    // Struck out is what never works, but not in a capture, which may be the reason.
+    if (unsupported(status) && !capturing(call))
+      plan.choices.erase(plan.choices.begin() + static_cast<std::ptrdiff_t>(i));
+    else ++i;
   }
   if (no_memory) std::rethrow_exception(no_memory);
   return false;

@@ -1,9 +1,6 @@
 #include <minnow/tensor/cuda/libraries/cublaslt.h>
 
 #include <array>
-#include <atomic>
-#include <cmath>
-#include <cstring>
 #include <limits>
 #include <vector>
 #include <minnow/tensor/backend/library.h>
@@ -11,9 +8,7 @@
 #include <minnow/tensor/cuda/runtime/context.h>
 #include <minnow/tensor/cuda/runtime/per_device.h>
 #include <minnow/tensor/cuda/runtime/status.h>
-#include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
-#include <minnow/tensor/runtime/cuda_math.h>
 
 namespace minnow::cuda::cublaslt {
 namespace {
@@ -48,13 +43,10 @@ Functions load() {
   return f;
 }
 
-enum class Answer : std::uint8_t { unknown, no, yes };
-
 /// The state of one device, made at its first product and never destroyed.
 struct DeviceState {
   cublasLtHandle_t handle{};
   PlanCache<MatmulKey, MatmulPlan> plans{kPlans};
-  std::array<std::atomic<Answer>, 2 * kDTypeCount> relu_keeps_nan{};  // by dtype, without and with TF32
 };
 
 DeviceState& state_of(const Call& call) {
@@ -76,14 +68,11 @@ void set(const Handle<cublasLtMatmulDesc_t, cublasStatus_t>& desc, cublasLtMatmu
   check(functions().desc_set(desc.get(), attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
 }
 
-/// The epilogue of the product.  cuBLASLt's GELU is the tanh approximation.
+/// The epilogue of the product.  cuBLASLt's GELU is the tanh approximation.  Its ReLU is not used: whether that gives NaN
+/// for NaN is documented nowhere, and each of its kernels has its own.
 cublasLtEpilogue_t epilogue_of(const MatmulKey& key) {
   if (key.sums_b) return CUBLASLT_EPILOGUE_BGRADB;
-  switch (key.activation) {
-    case Activation::relu: return key.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
-    case Activation::gelu_tanh: return key.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
-    case Activation::none: break;
-  }
+  if (key.activation == Activation::gelu_tanh) return key.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
   return key.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
@@ -138,14 +127,13 @@ Handle<cublasLtMatmulPreference_t, cublasStatus_t> make_preference(const MatmulK
   return preference;
 }
 
-/// Whether a status means that the library has not begun, because it does not support this.  Clears the CUDA error that
-/// the attempt may have left, which the next launch would report.
+/// Whether a status means that the library never supports this.  Clears the CUDA error that the attempt may have left,
+/// which the next launch would report.
 bool refused(cublasStatus_t status) {
   switch (status) {
     case CUBLAS_STATUS_NOT_SUPPORTED:
     case CUBLAS_STATUS_INVALID_VALUE:
-    case CUBLAS_STATUS_ARCH_MISMATCH:
-    case CUBLAS_STATUS_ALLOC_FAILED: cudaGetLastError(); return true;
+    case CUBLAS_STATUS_ARCH_MISMATCH: cudaGetLastError(); return true;
     default: return false;
   }
 }
@@ -175,23 +163,11 @@ std::shared_ptr<MatmulPlan> make_plan(cublasLtHandle_t handle, const MatmulKey& 
   return plan;
 }
 
-/// Whether all elements are NaN.
-bool all_nan(DType dtype, const std::vector<unsigned char>& bytes) {
-  return dtype_switch(dtype, [&]<class T>() {
-    for (std::size_t i = 0; i < bytes.size(); i += sizeof(T)) {
-      T value;
-      std::memcpy(&value, &bytes[i], sizeof value);
-      if (!std::isnan(static_cast<double>(value))) return false;
-    }
-    return true;
-  });
-}
-
-/// Whether something else can be tried after this status: the library refused, or failed without the device and without
-/// losing old values.  Throws if the device failed.
+/// Whether something else can be tried after this status: the library has not begun, or failed without the device and
+/// without losing old values.  Throws if the device failed.
 bool another_may(const Call& call, cublasStatus_t status, double beta) {
   if (refused(status)) return true;
-  if (beta != 0) return false;
+  if (beta != 0 && status != CUBLAS_STATUS_ALLOC_FAILED) return false;
   cudaGetLastError();
   cudaStreamCaptureStatus capture{};  // if the device failed, every call fails
   cuda::check(cudaStreamIsCapturing(call.stream(), &capture), "cudaStreamIsCapturing");
@@ -227,51 +203,27 @@ bool run(const Call& call, MatmulPlan& plan, DType dtype, double alpha, double b
   if (plan.choices.empty()) return false;
   const LibraryScope scope;
   if (const void* pointer = operands.epilogue()) set(plan.desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointer);
-  while (!plan.choices.empty()) {
-    const MatmulPlan::Choice& choice = plan.choices.front();
-    const Scratch workspace(call, choice.workspace);
-    const cublasStatus_t status =
-        functions().matmul(state.handle, plan.desc.get(), scales[0], operands.a, plan.a.get(), operands.b, plan.b.get(),
-                           scales[1], operands.d, plan.d.get(), operands.d, plan.d.get(), &choice.algorithm,
-                           workspace.as<void>(), choice.workspace, call.stream());
+  for (auto choice = plan.choices.begin(); choice != plan.choices.end();) {
+    cublasStatus_t status = CUBLAS_STATUS_ALLOC_FAILED;
+    try {
+      const Scratch workspace(call, choice->workspace);
+      status = functions().matmul(state.handle, plan.desc.get(), scales[0], operands.a, plan.a.get(), operands.b,
+                                  plan.b.get(), scales[1], operands.d, plan.d.get(), operands.d, plan.d.get(),
+                                  &choice->algorithm, workspace.as<void>(), choice->workspace, call.stream());
+    } catch (const OutOfMemoryError&) {  // the next one may need less, and this one have room another time
+      ++choice;
+      continue;
+    }
     if (status == CUBLAS_STATUS_SUCCESS) {
       call.launched();
       return true;
     }
     if (!another_may(call, status, beta)) check(status, "cublasLtMatmul");
-    plan.choices.erase(plan.choices.begin());
+    // What is refused during a capture may work outside.
+    const bool never = refused(status) && !call.context().driver.is_captured(call.stream());
+    choice = never ? plan.choices.erase(choice) : choice + 1;
   }
   return false;
-}
-
-bool relu_keeps_nan(const Call& call, DType dtype) {
-  const bool tf32 = math_options().matmul_tf32;
-  std::atomic<Answer>& known = state_of(call).relu_keeps_nan[2 * static_cast<std::size_t>(dtype) + (tf32 ? 1 : 0)];
-  if (const Answer answer = known.load(); answer != Answer::unknown) return answer == Answer::yes;
-  RuntimeDriver& driver = call.context().driver;
-  if (capturing() || driver.is_captured(call.stream())) return false;
-  constexpr std::int64_t kSide = 16;
-  const std::size_t bytes = kSide * kSide * size_of(dtype);
-  try {
-    const Scratch nan(call, bytes), zero(call, bytes), out(call, bytes);
-    driver.fill(nan.as<void>(), 0xff, bytes, call.stream());  // NaN in every type
-    driver.fill(zero.as<void>(), 0, bytes, call.stream());
-    const Matrices square{1, kSide, kSide, 0, kSide, 1};
-    MatmulKey key;
-    key.product = column_major(square, square, square);
-    key.dtype = dtype;
-    key.tf32 = tf32;
-    key.activation = Activation::relu;
-    const MatmulOperands operands{nan.as<void>(), zero.as<void>(), out.as<void>()};
-    bool keeps = false;
-    if (run(call, *plan(call, key, operands), dtype, 1, 0, operands)) {
-      std::vector<unsigned char> values(bytes);
-      driver.read(values.data(), out.as<void>(), bytes, call.stream());
-      keeps = all_nan(dtype, values);
-    }
-    known = keeps ? Answer::yes : Answer::no;
-    return keeps;
-  } catch (const OutOfMemoryError&) { return false; }  // another time there may be enough
 }
 
 }  // namespace minnow::cuda::cublaslt

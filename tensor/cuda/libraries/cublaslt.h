@@ -43,7 +43,7 @@ struct MatmulPlan {
     cublasLtMatmulAlgo_t algorithm{};
     std::size_t workspace = 0;
   };
-  std::vector<Choice> choices;  ///< the best one first; those that were refused are removed
+  std::vector<Choice> choices;  ///< the best one first; those that never work are removed
   std::mutex mutex;             ///< held while choices are used, and while the bias is set and the product is launched
 };
 
@@ -61,12 +61,8 @@ struct MatmulOperands {
 /// The plan of a key on a device, from its cache.
 std::shared_ptr<MatmulPlan> plan(const Call& call, const MatmulKey& key, const MatmulOperands& operands);
 
-/// d = alpha op(a) op(b) + beta d (+ bias), on the call's stream.  Returns false if cuBLASLt has no algorithm for it,
-/// or refuses all that it has named.
+/// d = alpha op(a) op(b) + beta d (+ bias), on the call's stream.  Returns false if cuBLASLt has no algorithm for it, or
+/// none works of all that it has named.
 bool run(const Call& call, MatmulPlan& plan, DType dtype, double alpha, double beta, const MatmulOperands& operands);
-
-/// Whether the ReLU of this library gives NaN for NaN, as ours does; its documentation only says max(x, 0).  The first
-/// call for a dtype finds out by a small product, for which it waits.  During a capture false, unless it is known.
-bool relu_keeps_nan(const Call& call, DType dtype);
 
 }  // namespace minnow::cuda::cublaslt

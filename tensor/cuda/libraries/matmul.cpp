@@ -5,24 +5,20 @@
 #include <minnow/tensor/cuda/libraries/dense_copy.h>
 #include <minnow/tensor/cuda/libraries/matmul_fallback.h>
 #include <minnow/tensor/cuda/libraries/matmul_layout.h>
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/compute.h>
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/kernels/unary.h>
+#include <minnow/tensor/runtime/call_site.h>
 #include <minnow/tensor/runtime/cuda_math.h>
+#include <minnow/tensor/runtime/warning.h>
 
 namespace minnow::cuda {
 namespace {
 
-/// Whether cuBLASLt's epilogue computes the activation as our kernel does, which otherwise runs after the product.
-bool fuses(const Call& call, Activation activation, DType dtype) {
-  switch (activation) {
-    case Activation::relu: return cublaslt::relu_keeps_nan(call, dtype);
-    // Its tanh is an approximation with an error of 5e-5, below the rounding of half types only.
-    case Activation::gelu_tanh: return is_half(dtype);
-    case Activation::none: break;
-  }
-  return false;
-}
+/// Whether cuBLASLt's epilogue computes the activation as our kernel does, which otherwise runs after the product.  Its
+/// tanh is an approximation with an error of 5e-5, below the rounding of half types only.
+bool fuses(Activation activation, DType dtype) { return activation == Activation::gelu_tanh && is_half(dtype); }
 
 Matrices matrices_of(const View& t) {
   const Shape& n = t.shape();
@@ -100,6 +96,11 @@ void run_product(const Call& call, const MatmulParams& params, const View& a, co
                  const View& out) {
   if (run_library(call, params, a, b, out, {bias})) return;
   if (bias.defined() && run_library(call, params, a, b, out, {})) return add_bias(call, bias, out);
+  constexpr std::int64_t kLarge = std::int64_t{1} << 24;  // multiply-adds: below it, waiting is not noticed
+  if (saturating_mul(out.numel(), a.shape()[2]) > kLarge)
+    warn_once("cuBLASLt has no algorithm for the product of " + describe(a) + " and " + describe(b) +
+                  ", which a slow kernel computes instead",
+              CallSite::where());
   plain_matmul(call, params, a, b, bias, out);
 }
 
@@ -138,8 +139,7 @@ template <> void execute(const calls::Matmul& args) {
     return convert(rows, out);
   }
   const View row = bias.defined() ? loadable(call, bias) : bias;
-  if (fuses(call, params.activation, out.dtype()) && run_library(call, params, a, b, out, {row, params.activation}))
-    return;
+  if (fuses(params.activation, out.dtype()) && run_library(call, params, a, b, out, {row, params.activation})) return;
   run_product(call, params, a, b, row, out);
   activate(params.activation, out);
 }
