@@ -243,6 +243,7 @@ void send(const In& x, int to) {
   x->require_defined();
   require_other(to, "to");
   Signature mine = signature(Kind::broadcast, *x);
+  mine.sends = 1;
   if (Nccl* const nccl = engine.started_nccl(x->device())) {
     mine.on_gpu = 1;
     const Tensor dense = detail::raw::contiguous(x->detach());
@@ -250,6 +251,9 @@ void send(const In& x, int to) {
       c.send(reinterpret_cast<const std::byte*>(&mine), sizeof mine, to);
       Signature theirs;
       c.receive(reinterpret_cast<std::byte*>(&theirs), sizeof theirs, to);
+      if (theirs.sends != 0)
+        throw ValueError(message("rank " + std::to_string(to) + " sends to this rank as well, and neither receives", {},
+                                 "let one of them call recv first"));
       if (!(theirs == mine)) throw ValueError(differing("rank " + std::to_string(to) + " receives", theirs));
     };
     engine.start(*nccl, {Nccl::Call::Kind::send, dense, dense, ReduceOp::sum, to}, agree).wait();

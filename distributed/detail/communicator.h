@@ -26,6 +26,7 @@ struct Signature {
   std::int32_t op = -1;
   std::int32_t root = -1;
   std::int32_t on_gpu = 0;  ///< by NCCL
+  std::int32_t sends = 0;   ///< 1 of send(): its partner's differs, and it is not compared
   std::int32_t model = 0;   ///< the number of a DataParallel, from 1
   std::int64_t turn = 0;    ///< its backward, from 1
   std::int32_t rank = 0;    ///< of the shape

@@ -131,9 +131,7 @@ void Engine::watch() {
   }
   if (trouble.empty()) return;
   std::fprintf(stderr, "rank %d of %d: %s\n", communicator_.rank(), communicator_.size(), trouble.c_str());
-  for (const auto& [index, nccl] : nccl_)
-    if (nccl) nccl->abort();
-  communicator_.abort();
+  communicator_.abort();  // not ncclCommAbort, which would wait for captured steps
 }
 
 void Engine::run() {

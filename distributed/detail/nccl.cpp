@@ -200,7 +200,12 @@ std::unique_ptr<Nccl> Nccl::start(Communicator& c, Device device, std::string& w
         message("ncclCommInitRank" + of_ranks(static_cast<int>(r), c.size()) + " failed: " + all[r].problem, {},
                 "NCCL_DEBUG=INFO makes NCCL say more; MINNOW_NCCL=none does without NCCL"));
   }
-  return std::unique_ptr<Nccl>(new Nccl(comm, c.rank(), c.size(), device));
+  std::unique_ptr<Nccl> nccl(new Nccl(comm, c.rank(), c.size(), device));
+  // Connects the ranks, which a captured step could not.
+  const Tensor number = zeros({1}, {.device = device});
+  nccl->submit({Call::Kind::all_reduce, number, number, ReduceOp::max, 0},
+               current_stream(device).record(EventUse::ordering));
+  return nccl;
 }
 
 Nccl::Nccl(void* comm, int rank, int ranks, Device device)
@@ -233,6 +238,7 @@ Event Nccl::run(const Call& call, const Stream& stream) {
   const auto n = static_cast<std::size_t>(call.to.numel());
   using enum Call::Kind;
   Status status = kSuccess;
+  const cuda::NativeScope scope;  // the first call of a kind connects ranks, and may allocate
   switch (call.kind) {
     case all_reduce: status = f.all_reduce(from, to, n, type, op, comm_, to_stream); break;
     case broadcast: status = f.broadcast(from, to, bytes, kUint8, call.root, comm_, to_stream); break;
@@ -297,10 +303,10 @@ void Nccl::finish() {
   const std::lock_guard lock(mutex_);
   pending_.clear();
   if (comm_ == nullptr) return;
-  if (token_.storage().use_count() > 1) {  // ncclCommDestroy would wait for it
+  if (token_.storage().use_count() >
+      1) {  // both ncclCommDestroy and ncclCommAbort would wait for it: NCCL is left as it is
     warn(
         "dist::Process: it ends before a CapturedStep that uses NCCL\ndeclare the Process first, so that it ends last");
-    abort();
     comm_ = nullptr;
     return;
   }
@@ -310,10 +316,6 @@ void Nccl::finish() {
   check(status, "a collective");
   check(functions().destroy(comm_), "ncclCommDestroy");
   comm_ = nullptr;
-}
-
-void Nccl::abort() noexcept {
-  if (comm_ != nullptr) functions().abort(comm_);
 }
 
 }  // namespace minnow::dist

@@ -46,8 +46,6 @@ class Nccl {
   std::string trouble(double timeout);
   /// Waits for all work, and ends the communicator.
   void finish();
-  /// Ends kernels that wait for other ranks.
-  void abort() noexcept;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -57,6 +57,22 @@ void keep_going() {
   });
 }
 
+/// Whether all work of a communicator is done, and all graphs that captured some are destroyed, before the limit: NCCL
+/// waits for that at the end of a communicator without one.
+bool is_let_go(const std::shared_ptr<NcclGroup>& group) {
+  constexpr std::chrono::seconds kLimit(5);
+  const auto began = std::chrono::steady_clock::now();
+  while (group.use_count() > 2) {  // this one and that of the map
+    if (std::chrono::steady_clock::now() - began > kLimit) {
+      std::fprintf(stderr, "emulated NCCL: a graph that captured a call lives while its communicator ends\n");
+      return false;
+    }
+    advance();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
 int submit_call(const NcclWork& work, const void* from, void* to, void* comm, cudaStream_t stream) {
   const std::shared_ptr<NcclGroup> group = group_of(comm);
   if (!group) return refuse(kInvalidArgument, "this is no communicator, or one that has ended");
@@ -77,6 +93,10 @@ int submit_call(const NcclWork& work, const void* from, void* to, void* comm, cu
   if (work.call != NcclCall::send && !is_device_memory(to, bytes * (work.call == NcclCall::all_gather ? ranks : 1)))
     return refuse(kInvalidArgument, "the buffer to receive is not in the memory of the GPU");
   if (leaves_capture(stream)) return refuse(kInvalidUsage, "the stream is not a part of this thread's capture");
+  // Ranks are connected at the first call of a kind.
+  if (first_use("nccl", reinterpret_cast<std::uintptr_t>(comm) * 8 + static_cast<std::uint64_t>(work.call)) !=
+      cudaSuccess)
+    return refuse(1, "the first call of a kind is not allowed in a capture that is not relaxed");
   static_cast<void>(library_status(work.str().substr(0, work.str().find(' ')), 0));
   const cudaError_t status = submit(stream, [group, work, from, to] {
     return group->run(work, from, to) || group->is_aborted() ? std::string() : std::string("NCCL: ") + group->error();
@@ -116,9 +136,12 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int 
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  const std::shared_ptr<NcclGroup> group = group_of(comm);
+  if (!group) return refuse(kInvalidArgument, "this is no communicator, or one that has ended");
+  if (!is_let_go(group)) return refuse(kSystemError, "it would wait for ever for a graph that captured its calls");
   const std::lock_guard lock(mutex);
-  return groups.erase(comm) == 1 ? kSuccess
-                                 : refuse(kInvalidArgument, "this is no communicator, or one that has ended");
+  groups.erase(comm);
+  return kSuccess;
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {

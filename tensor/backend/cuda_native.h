@@ -15,5 +15,17 @@ void* native_stream(const Tensor& a, const Tensor& b);
 std::string bus_id(int device);
 /// Whether this thread is capturing.
 bool is_capturing();
+/// The scope of calls of the library, which may allocate or copy at the first use of something, also in a capture.
+class NativeScope {
+ public:
+  NativeScope();
+  ~NativeScope();
+  NativeScope(const NativeScope&) = delete;
+  NativeScope& operator=(const NativeScope&) = delete;
+
+ private:
+  int mode_ = 0;  // of cudaStreamCaptureMode, what the thread had
+  bool relaxed_;
+};
 
 }  // namespace minnow::cuda

@@ -25,6 +25,9 @@ std::string bus_id(int) { return ""; }
 
 bool is_capturing() { return false; }
 
+NativeScope::NativeScope() : relaxed_(false) {}
+NativeScope::~NativeScope() = default;
+
 }  // namespace cuda
 
 namespace profile::detail {

@@ -22,4 +22,17 @@ std::string bus_id(int device) {
 
 bool is_capturing() { return capturing(); }
 
+NativeScope::NativeScope() : relaxed_(capturing()) {
+  if (!relaxed_) return;
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  cudaThreadExchangeStreamCaptureMode(&mode);
+  mode_ = mode;
+}
+
+NativeScope::~NativeScope() {
+  if (!relaxed_) return;
+  auto mode = static_cast<cudaStreamCaptureMode>(mode_);
+  cudaThreadExchangeStreamCaptureMode(&mode);
+}
+
 }  // namespace minnow::cuda

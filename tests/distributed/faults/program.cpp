@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -89,6 +90,23 @@ int make_a_copy() {
   waitpid(child, &status, 0);
   dist::barrier();
   return status;
+}
+
+/// A captured step that calls NCCL lives longer than its Process, or while NCCL fails.
+int capture(bool fails) {
+  std::optional<CapturedStep> step;
+  const dist::Process process({.timeout = 3});
+  const Device device = process.device();
+  step.emplace(
+      [](const Tensor& x) {
+        const Tensor y = x * 2;
+        dist::all_reduce(y);
+        return y;
+      },
+      CapturedStepOptions{.device = device});
+  for (int i = 0; i < 4; ++i) (*step)(ones({8}, {.device = device}));
+  if (fails) rest(20);  // the watch ends the process before
+  return 0;
 }
 
 int run(const std::string& how, int culprit) {
@@ -179,6 +197,7 @@ int main(int argc, char** argv) {
     if (how == "stops" || how == "skips") return train_unevenly(how, rank);
     if (how == "throws under way" || how == "exits under way") return end_with_a_collective_under_way(how, rank);
     if (how == "forks") return make_a_copy();
+    if (how == "outlives" || how == "fails captured") return capture(how == "fails captured");
     const char* const own = std::getenv("OMPI_COMM_WORLD_RANK");
     if (how == "never begins" && own != nullptr && std::atoi(own) == rank) rest(600);
     return how == "resume" ? resume(argv[2]) : run(how, argc > 2 ? std::stoi(argv[2]) : 1);

@@ -44,6 +44,8 @@ GPU_CASES = [  # environment variables, what a rank does, whether all goes well 
      ["all_reduce of NCCL on rank", "remote process exited or there was a network error"]),
     ({"MINNOW_EMULATOR_NCCL_FAILS": "3"}, "nothing", False,
      [" of NCCL on rank", "network error"]),  # found by the next call, or at the end
+    ({}, "outlives", True, ["it ends before a CapturedStep that uses NCCL"]),
+    ({"MINNOW_EMULATOR_NCCL_FAILS": "4"}, "fails captured", False, ["of NCCL on rank"]),
 ]
 
 
@@ -102,8 +104,8 @@ def main():
     for variables, how, ends_well, texts in GPU_CASES if EMULATED else []:
         status, output, seconds = start(2, how, **variables)
         missing = [text for text in texts if text not in output]
-        if (status == 0) != ends_well or seconds > LIMIT or missing:
-            faults.append(f"{variables}: status {status}, {seconds:.1f} s, not printed: {missing}\n{output}")
+        if (status == 0) != ends_well or seconds > LIMIT or missing or "lives while" in output:
+            faults.append(f"{how}, {variables}: status {status}, {seconds:.1f} s, not printed: {missing}\n{output}")
     slowest, saved = 0.0, -1
     with tempfile.TemporaryDirectory() as folder:
         for kill in range(KILLS):
