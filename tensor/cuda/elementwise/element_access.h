@@ -50,26 +50,32 @@ template <class T, Accepts Set, class F> __device__ __forceinline__ void visit_a
 /// The number of elements that a thread processes at a time: adjacent ones, and strided ones.
 inline constexpr int kPack = 4;
 inline constexpr int kStridedItems = 2;
+/// Of elementwise kernels that compute in T: in float so many that halves are accessed by 16 bytes too.
+template <class T> inline constexpr int kDensePack = std::is_same_v<T, float> ? 8 : kPack;
+constexpr int dense_pack_of(Compute compute) { return compute == Compute::kFloat ? kDensePack<float> : kPack; }
 
 /// Adjacent elements, accessed by up to 16 bytes at a time.
-template <class S> struct alignas(sizeof(S) * kPack < 16 ? sizeof(S) * kPack : 16) Pack { S at[kPack]; };
+template <class S, int kCount = kPack> struct alignas(sizeof(S) * kCount < 16 ? sizeof(S) * kCount : 16) Pack {
+  S at[kCount];
+};
 inline constexpr std::size_t kPackAlignment = 16;
 
-/// Elements [i, i + kPack) of a dense array that is aligned to packs.
-template <Accepts Set, class T>
-__device__ __forceinline__ void load_pack(const void* data, DType dtype, std::int64_t i, T (&to)[kPack]) {
+/// Elements [i, i + kCount) of a dense array that is aligned to packs.
+template <Accepts Set, class T, int kCount>
+__device__ __forceinline__ void load_pack(const void* data, DType dtype, std::int64_t i, T (&to)[kCount]) {
   visit_accepted<T, Set>(dtype, [&]<class S>(S) {
-    const Pack<S> pack = *reinterpret_cast<const Pack<S>*>(static_cast<const S*>(data) + i);
-    for (int u = 0; u < kPack; ++u) to[u] = widen<T>(pack.at[u]);
+    using Elements = Pack<S, kCount>;
+    const Elements pack = *reinterpret_cast<const Elements*>(static_cast<const S*>(data) + i);
+    for (int u = 0; u < kCount; ++u) to[u] = widen<T>(pack.at[u]);
   });
 }
 
-template <Accepts Set, class T>
-__device__ __forceinline__ void store_pack(void* data, DType dtype, std::int64_t i, const T (&from)[kPack]) {
+template <Accepts Set, class T, int kCount>
+__device__ __forceinline__ void store_pack(void* data, DType dtype, std::int64_t i, const T (&from)[kCount]) {
   visit_accepted<T, Set>(dtype, [&]<class S>(S) {
-    Pack<S> pack;
-    for (int u = 0; u < kPack; ++u) pack.at[u] = narrow<S>(from[u]);
-    *reinterpret_cast<Pack<S>*>(static_cast<S*>(data) + i) = pack;
+    Pack<S, kCount> pack;
+    for (int u = 0; u < kCount; ++u) pack.at[u] = narrow<S>(from[u]);
+    *reinterpret_cast<Pack<S, kCount>*>(static_cast<S*>(data) + i) = pack;
   });
 }
 

@@ -50,16 +50,17 @@ __device__ __forceinline__ void compute(const KernelOperands<N>& operands, const
 }
 
 template <class F, class T, int N> __global__ void dense_kernel(DenseArgs<N> args) {
+  constexpr int kCount = kDensePack<T>;
   const KernelOperands<N>& operands = args.operands;
   const T p0 = kernels::parameter<T>(operands.p0), p1 = kernels::parameter<T>(operands.p1);
-  T in[N][kPack] = {}, out[kPack];
+  T in[N][kCount] = {}, out[kCount];
   load_uniform<F>(operands, in);
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < args.packs; i += step) {
     for (int k = 0; k < N; ++k)
-      if (!operands.in[k].uniform) load_pack<F::kIn>(operands.in[k].data, operands.in[k].dtype, i * kPack, in[k]);
-    compute<F>(operands, in, kPack, p0, p1, out);
-    store_pack<F::kOut>(operands.out, operands.out_dtype, i * kPack, out);
+      if (!operands.in[k].uniform) load_pack<F::kIn>(operands.in[k].data, operands.in[k].dtype, i * kCount, in[k]);
+    compute<F>(operands, in, kCount, p0, p1, out);
+    store_pack<F::kOut>(operands.out, operands.out_dtype, i * kCount, out);
   }
 }
 

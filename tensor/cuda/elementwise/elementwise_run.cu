@@ -17,8 +17,10 @@ bool is_uniform(const Elements& view, const Shape& shape) {
   return true;
 }
 
-bool is_aligned(const Elements& view) {
-  const std::uintptr_t pack = std::min<std::uintptr_t>(kPackAlignment, kPack * size_of(view.dtype));
+/// To packs of so many elements.
+bool is_aligned(const Elements& view, int count) {
+  const std::uintptr_t pack =
+      std::min<std::uintptr_t>(kPackAlignment, static_cast<std::size_t>(count) * size_of(view.dtype));
   return reinterpret_cast<std::uintptr_t>(view.data) % pack == 0;
 }
 
@@ -63,19 +65,20 @@ void run_strided(const Call& call, const Run<N>& run, const KernelOperands<N>& o
 /// Runs dense operands: packs, and the remainder at the end.
 template <int N>
 void run_dense(const Call& call, const Run<N>& run, const KernelOperands<N>& operands, std::int64_t n) {
-  const std::int64_t packs = n / kPack, rest = n % kPack;
+  const int count = dense_pack_of(run.compute);
+  const std::int64_t packs = n / count, rest = n % count;
   launch(call, run.loops.dense, blocks_for(packs), kThreads, DenseArgs<N>{operands, packs});
   if (rest == 0) return;
   kernels::Layout<N + 1> layout;
   layout.rank = 1;
   layout.numel = layout.sizes[0] = rest;
   KernelOperands<N> last = operands;
-  last.out = byte_address(operands.out, packs * kPack * itemsize(operands.out_dtype));
+  last.out = byte_address(operands.out, packs * count * itemsize(operands.out_dtype));
   layout.strides[0][0] = itemsize(operands.out_dtype);
   for (int k = 0; k < N; ++k) {
     const KernelInput& in = operands.in[k];
     if (in.uniform) continue;
-    last.in[k].data = byte_address(in.data, packs * kPack * itemsize(in.dtype));
+    last.in[k].data = byte_address(in.data, packs * count * itemsize(in.dtype));
     layout.strides[k + 1][0] = itemsize(in.dtype);
   }
   run_strided(call, run, last, layout);
@@ -88,12 +91,15 @@ void run_accepted(const Call& call, const Run<N>& run, const Shape& shape, const
   // From this size on, a second launch for the last elements costs less than not using packs.
   constexpr std::int64_t kMinWithTail = 1 << 16;
   const std::int64_t n = shape.numel();
+  const int count = dense_pack_of(run.compute);
   KernelOperands<N> operands{out.data, out.dtype, {}, run.p0, run.p1, run.fault};
-  bool dense = n >= kPack && (n % kPack == 0 || n >= kMinWithTail) && is_dense(shape, out.strides) && is_aligned(out);
+  bool dense =
+      n >= count && (n % count == 0 || n >= kMinWithTail) && is_dense(shape, out.strides) && is_aligned(out, count);
   for (int k = 0; k < N; ++k) {
     const Elements& v = *in[k];
     operands.in[k] = {v.data, v.floating, v.whole, v.dtype, is_uniform(v, shape)};
-    dense = dense && (operands.in[k].uniform || (same_dense_layout(shape, v.strides, out.strides) && is_aligned(v)));
+    dense =
+        dense && (operands.in[k].uniform || (same_dense_layout(shape, v.strides, out.strides) && is_aligned(v, count)));
   }
   if (dense) return run_dense(call, run, operands, n);
   if constexpr (N == 1) {
