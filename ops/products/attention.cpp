@@ -227,28 +227,50 @@ Tensor with_heads(const Tensor& x) {
   return y.strides()[3] == 1 || y.size(3) == 1 ? y : y.contiguous();
 }
 
-/// Attention in one call for the host.
-Tensor forward_on_host(const Tensor& q, const Tensor& k, const Tensor& v, const Plan& plan) {
+/// The same with vectors that tensor cores can load: each begins at a multiple of 32 bytes.
+Tensor for_tensor_cores(const Tensor& x) {
+  constexpr std::int64_t kBytes = 32;
+  bool fits = reinterpret_cast<std::uintptr_t>(x.layout().raw_data()) % kBytes == 0;
+  for (int d = 0; d < 3; ++d)
+    fits = fits && (x.size(d) == 1 || x.strides()[d] * static_cast<std::int64_t>(x.itemsize()) % kBytes == 0);
+  return fits ? x : x.clone();
+}
+
+/// Whether a GPU has a kernel for it.
+bool has_kernel(const Tensor& q, const Tensor& k, const Tensor& v) {
+  constexpr std::int64_t kTile = 16;
+  return is_half(q.dtype()) && (q.size(-1) == 64 || q.size(-1) == 128) && v.size(-1) == q.size(-1) &&
+         q.size(-2) >= kTile && k.size(-2) >= kTile;
+}
+
+/// Attention in one call.
+Tensor forward_at_once(const Tensor& q, const Tensor& k, const Tensor& v, const Plan& plan) {
+  Backend& backend = dispatch({{"query", q}});
+  const bool on_host = backend.computes_on_host();
   // The strides of the query: where the heads were made side by side, so are the results.
   const Shape shape{q.size(0), q.size(1), q.size(2), v.size(3)};
   const Tensor y =
       raw::new_result(shape, q.size(3) == 1 ? contiguous_strides(shape) : q.strides(), q.dtype(), q.device());
-  dispatch({{"query", q}}).run(calls::Attention{q, k, v, y, plan.scale, plan.causal});
+  const bool keeps = !on_host && (records(q, k) || records(v));
+  const Tensor stats = keeps ? empty({q.size(0), q.size(1), q.size(2)}, {DType::float32, q.device()}) : Tensor();
+  backend.run(calls::Attention{q, k, v, y, stats, plan.scale, plan.causal});
   return record(
       "scaled_dot_product_attention", Tensor(y), {q, k, v},
-      [q = Saved(q), k = Saved(k), v = Saved(v), plan](const Tensor& g, Needs) -> Gradients {
+      [q = Saved(q), k = Saved(k), v = Saved(v), y = keeps ? Saved::output(y) : Saved(), stats, plan](
+          const Tensor& g, Needs) -> Gradients {
         const Tensor query = q(), key = k(), value = v();
         if (is_grad_enabled()) {
-          const Gradients flat_gradients = recorded_gradients(flat(g), flat(query), flat(key), flat(value), plan);
-          return {flat_gradients[0].reshape(query.shape()), flat_gradients[1].reshape(key.shape()),
-                  flat_gradients[2].reshape(value.shape())};
+          const Gradients of_flat = recorded_gradients(flat(g), flat(query), flat(key), flat(value), plan);
+          return {of_flat[0].reshape(query.shape()), of_flat[1].reshape(key.shape()),
+                  of_flat[2].reshape(value.shape())};
         }
         const auto like = [](const Tensor& x) {
           return raw::new_result(x.shape(), x.strides(), x.dtype(), x.device());
         };
-        const Tensor g_q = like(query), g_k = like(key), g_v = like(value);
+        const Tensor g_q = like(query), g_k = like(key), g_v = like(value), out = y.defined() ? y() : Tensor();
+        const Tensor grad = out.defined() ? for_tensor_cores(with_heads(g)) : with_heads(g);
         dispatch({{"query", query}})
-            .run(calls::AttentionBackward{with_heads(g), query, key, value, g_q, g_k, g_v, plan.scale, plan.causal});
+            .run(calls::AttentionBackward{grad, query, key, value, out, stats, g_q, g_k, g_v, plan.scale, plan.causal});
         return {g_q, g_k, g_v};
       });
 }
@@ -305,7 +327,12 @@ Tensor attention(const BoundOperands<4>& op, const AttentionOptions& options) {
   constexpr std::int64_t kLong = 64, kManyHeads = 8;
   if (!whole_at_once && !mask.defined() && rows >= kLong && plan.n >= kManyHeads && query.dtype() == DType::float32 &&
       shape.numel() > 0 && query.numel() > 0 && op.backend().computes_on_host())
-    return forward_on_host(with_heads(query), with_heads(key_heads), with_heads(value_heads), plan).reshape(shape);
+    return forward_at_once(with_heads(query), with_heads(key_heads), with_heads(value_heads), plan).reshape(shape);
+  if (!op.backend().computes_on_host() && !mask.defined() && options.dropout_p == 0 && shape.numel() > 0 &&
+      has_kernel(query, key_heads, value_heads))
+    return forward_at_once(for_tensor_cores(with_heads(query)), for_tensor_cores(with_heads(key_heads)),
+                           for_tensor_cores(with_heads(value_heads)), plan)
+        .reshape(shape);
   const Tensor q = flat(query), k = flat(key_heads), v = flat(value_heads);
   const auto result = [&](const Tensor& y) {
     return none.defined() ? masked_fill(y.reshape(shape), none, 0) : y.reshape(shape);

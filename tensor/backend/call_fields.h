@@ -26,7 +26,7 @@ struct AnyField {
 template <class C, std::size_t... I> constexpr bool takes_fields(std::index_sequence<I...>) {
   return requires { C{(static_cast<void>(I), AnyField{})...}; };
 }
-inline constexpr std::size_t kMaxFields = 10;
+inline constexpr std::size_t kMaxFields = 11;
 template <class C, std::size_t N = kMaxFields + 1> constexpr std::size_t field_count() {
   if constexpr (N == 0 || takes_fields<C>(std::make_index_sequence<N>())) return N;
   else return field_count<C, N - 1>();
@@ -42,7 +42,7 @@ template <class C> using ResultOf = typename detail::ResultType<C>::Type;
 /// A tuple of references to all members of a call, in order.
 template <class C> constexpr auto fields(const C& call) {
   constexpr std::size_t kCount = detail::field_count<C>();
-  static_assert(kCount > 0 && kCount <= detail::kMaxFields, "a call has 1 to 10 members");
+  static_assert(kCount > 0 && kCount <= detail::kMaxFields, "a call has 1 to 11 members");
   if constexpr (kCount == 1) {
     const auto& [a] = call;
     return std::tie(a);
@@ -70,9 +70,12 @@ template <class C> constexpr auto fields(const C& call) {
   } else if constexpr (kCount == 9) {
     const auto& [a, b, c, d, e, f, g, h, i] = call;
     return std::tie(a, b, c, d, e, f, g, h, i);
-  } else {
+  } else if constexpr (kCount == 10) {
     const auto& [a, b, c, d, e, f, g, h, i, j] = call;
     return std::tie(a, b, c, d, e, f, g, h, i, j);
+  } else {
+    const auto& [a, b, c, d, e, f, g, h, i, j, k] = call;
+    return std::tie(a, b, c, d, e, f, g, h, i, j, k);
   }
 }
 

@@ -5,23 +5,20 @@
 namespace minnow::detail::calls {
 
 /// out = softmax(scale q k^T) v of each head.  q: [B, H, L, E]  k: [B, H, S, E]  v: [B, H, S, Ev]  out:
-/// [B, H, L, Ev]; float32, no size 0, the elements of a vector adjacent.  causal: row i has weights up to column i
-/// only.
+/// [B, H, L, Ev]; one dtype, no size 0, the elements of a vector adjacent.  causal: row i has weights up to column i
+/// only.  On the host float32.  On a GPU float16 or bfloat16, E = Ev, 64 or 128, L and S at least 16, and all vectors
+/// begin at multiples of 32 bytes; stats: float32 [B, H, L], contiguous, which gets what backward reads, or undefined.
 struct Attention {
   static constexpr const char* kName = "scaled_dot_product_attention";
-  static constexpr const char* kHostOnly = "attention in one call";
-  const View& q;
-  const View& k;
-  const View& v;
-  const View& out;
+  const View &q, &k, &v, &out, &stats;
   double scale;
   bool causal;
 };
 
+/// out, stats: of the forward call, on a GPU.
 struct AttentionBackward {
   static constexpr const char* kName = "scaled_dot_product_attention_backward";
-  static constexpr const char* kHostOnly = "attention in one call";
-  const View &grad, &q, &k, &v, &grad_q, &grad_k, &grad_v;
+  const View &grad, &q, &k, &v, &out, &stats, &grad_q, &grad_k, &grad_v;
   double scale;
   bool causal;
 };

@@ -131,6 +131,14 @@ TEST(CudaLaunches, Attention) {
   expect_within({{"all", {2, 4, 512, 8}, own(false), 4, 17}, {"causal", {2, 4, 512, 8}, own(true), 9, 22}});
 }
 
+// Of halves one kernel there and two back, whatever the length.
+TEST(CudaLaunches, AttentionOnTensorCores) {
+  for (const bool causal : {false, true}) {
+    const auto own = [=](const Tensor& x) { return scaled_dot_product_attention(x, x, x, {}, {.is_causal = causal}); };
+    expect_within({{"halves", {1, 2, 80, 64}, own, 1, 4}}, {DType::float16, DType::bfloat16});  // the three are added
+  }
+}
+
 /// A convolution with a bias, and an activation.
 Row convolution(const char* name, DType dtype, Activation activation, std::size_t forward, std::size_t backward,
                 MemoryFormat format = MemoryFormat::contiguous, const Shape& shape = {2, 4, 40, 70}) {
@@ -165,6 +173,92 @@ TEST(CudaLaunches, BiasThatCudnnRefuses) {
         {DType::float32});
     emulator::recover();
   }
+}
+
+/// Of a layer over a sequence [T, N, I], forward and backward, for each time step; those that do not belong to one are
+/// taken out by the difference of two lengths.
+template <class Layer> void expect_steps(const char* name, std::size_t forward, std::size_t backward) {
+  SCOPED_TRACE(name);
+  Layer layer(8, 16);
+  layer.to(kCuda);
+  const auto counts = [&](std::int64_t length) {
+    const Tensor x = ones({length, 4, 8}, on_cuda(DType::float32));
+    for (int warm = 0; warm < 2; ++warm) sum(std::get<0>(layer(x))).backward();
+    std::size_t before = launches();
+    const Tensor y = std::get<0>(layer(x));
+    const std::size_t there = launches() - before;
+    const Tensor loss = sum(y);
+    before = launches();
+    loss.backward();
+    return std::pair(there, launches() - before);
+  };
+  constexpr std::size_t kMore = 10;
+  const auto few = counts(5), many = counts(5 + kMore);
+  EXPECT_LE(many.first - few.first, forward * kMore) << "forward";
+  EXPECT_LE(many.second - few.second, backward * kMore) << "backward";
+}
+
+TEST(CudaLaunches, RecurrentLayers) {
+  expect_steps<nn::LSTM>("lstm", 2, 2);
+  expect_steps<nn::GRU>("gru", 2, 2);
+  expect_steps<nn::RNN>("rnn", 2, 2);
+}
+
+// The squares of all gradients, their sum, and the product; of more than a table holds two more.
+TEST(CudaLaunches, ClipGradNorm) {
+  for (const std::size_t count : {std::size_t{1}, std::size_t{148}, std::size_t{300}}) {
+    std::vector<Tensor> params;
+    for (std::size_t i = 0; i < count; ++i) {
+      params.push_back(zeros({3}, on_cuda(DType::float32)).requires_grad_());
+      params.back().set_grad(full({3}, 2.0, on_cuda(DType::float32)));
+    }
+    EXPECT_EQ(launches_of([&] { return optim::clip_grad_norm_(params, 1); }), count <= 148 ? 3u : 5u) << count;
+  }
+}
+
+TEST(CudaLaunches, Norms) {
+  const Tensor weight = ones({16}, on_cuda(DType::float32)).requires_grad_(),
+               bias = zeros({16}, on_cuda(DType::float32)).requires_grad_();
+  const auto batch = [=](const Tensor& x) { return batch_norm(x, {}, {}, weight, bias, {.training = true}); };
+  const auto layer = [=](const Tensor& x) { return layer_norm(x, {16}, weight, bias); };
+  expect_within({{"batch_norm", {8, 16, 10, 12}, batch, 2, 2, MemoryFormat::contiguous, {weight, bias}},
+                 {"batch_norm", {8, 16, 10, 12}, batch, 2, 2, MemoryFormat::channels_last, {weight, bias}},
+                 {"layer_norm", {64, 16}, layer, 1, 3, MemoryFormat::contiguous, {weight, bias}}},
+                {DType::float32});
+}
+
+/// A block of GPT-2 in bfloat16.
+Tensor gpt_block(const Tensor& x, const std::vector<Tensor>& p) {
+  const Tensor qkv = linear(layer_norm(x, {128}, p[0], p[1]), p[2], p[3]).reshape({2, 32, 3, 2, 64});
+  const auto part = [&](int i) { return qkv.select(2, i).transpose(1, 2); };
+  const Tensor y = scaled_dot_product_attention(part(0), part(1), part(2), {}, {.is_causal = true});
+  const Tensor a = x + linear(y.transpose(1, 2).reshape({2, 32, 128}), p[4], p[5]);
+  return a + linear(linear(layer_norm(a, {128}, p[0], p[1]), p[6], p[7], Activation::gelu_tanh), p[8], p[9]);
+}
+
+TEST(CudaLaunches, GptBlock) {
+  std::vector<Tensor> p;
+  for (const Shape& shape : {Shape{128}, Shape{128}, Shape{384, 128}, Shape{384}, Shape{128, 128}, Shape{128},
+                             Shape{512, 128}, Shape{512}, Shape{128, 512}, Shape{128}})
+    p.push_back(full(shape, 0.01, on_cuda(DType::bfloat16)).requires_grad_());
+  expect_within(
+      {{"block", {2, 32, 128}, [=](const Tensor& x) { return gpt_block(x, p); }, 10, 25, MemoryFormat::contiguous, p}},
+      {DType::bfloat16});
+}
+
+/// Two convolutions with norms and activations, as in ResNet.
+TEST(CudaLaunches, ResnetBlock) {
+  std::vector<Tensor> p;
+  for (const Shape& shape : {Shape{16, 16, 3, 3}, Shape{16}, Shape{16}, Shape{16, 16, 3, 3}, Shape{16}, Shape{16}})
+    p.push_back(full(shape, 0.01, on_cuda(DType::float32)).requires_grad_());
+  const auto block = [=](const Tensor& x) {
+    const auto norm = [](const Tensor& t, const Tensor& w, const Tensor& b) {
+      return batch_norm(t, {}, {}, w, b, {.training = true});
+    };
+    const Tensor y = relu(norm(conv2d(x, p[0], {}, {.padding = 1}), p[1], p[2]));
+    return relu(norm(conv2d(y, p[3], {}, {.padding = 1}), p[4], p[5]) + x);
+  };
+  expect_within({{"block", {2, 16, 8, 8}, block, 9, 11, MemoryFormat::contiguous, p}}, {DType::float32});
 }
 
 /// Launches of a step with Adam: eager, when it is captured, and when it is replayed.
