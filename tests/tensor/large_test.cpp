@@ -1,11 +1,17 @@
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <string>
 #include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
+#include <minnow/ops/norms/batch_norm.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/tensor/create.h>
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/runtime/memory.h>
 
+#include "devices.h"
 #include "sanitizer.h"
 
 namespace minnow {
@@ -45,6 +51,25 @@ TEST(Large, MoreElementsThan32BitsCount) {
     EXPECT_EQ(rows.t()(0, slice(kCount / 8 - 3)).to_vector<int>(), (std::vector<int>{1, 1, 7}));
   }
   empty_cache(Device());
+}
+
+// On a GPU: kernels that count in 64 bits, and those that divide their work into parts of 32.
+TEST(Large, MoreElementsThan32BitsCountOn_cuda) {
+  const std::vector<Device>& devices = test::test_devices();
+  const Device gpu("cuda");
+  if (std::find(devices.begin(), devices.end(), gpu) == devices.end()) GTEST_SKIP() << "there is no GPU";
+  constexpr std::int64_t kRows = 3, kCount = (std::int64_t{1} << 30) + 500;
+  try {
+    const Tensor x = full({kRows, kCount}, 1, {float16, gpu}), y = x + x;
+    EXPECT_EQ(y(-1, -1).item<float>(), 2);
+    EXPECT_TRUE(equal(sum(y, {1}, false).to(float64).cpu(), full({kRows}, INFINITY, {.dtype = float64})));  // of halves
+    EXPECT_EQ(sum((y == 2).to(int64)).item<std::int64_t>(), kRows * kCount);
+    const Tensor columns = x.t();  // strided, and read in another order
+    EXPECT_EQ(sum((columns + 1 == 2).to(int64)).item<std::int64_t>(), kRows * kCount);
+    const Tensor normal = batch_norm(x.reshape({kRows, 1, kCount}), {}, {}, {}, {}, {.training = true});
+    EXPECT_EQ(amax(abs(normal)).item<float>(), 0);
+    EXPECT_EQ(argmax(y.flatten()).item<std::int64_t>(), 0);
+  } catch (const OutOfMemoryError&) { GTEST_SKIP() << "its memory is too small"; }
 }
 
 }  // namespace
