@@ -76,6 +76,8 @@ cublasLtEpilogue_t epilogue_of(const MatmulKey& key) {
   return key.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
+}  // namespace
+
 Handle<cublasLtMatmulDesc_t, cublasStatus_t> make_desc(const MatmulKey& key) {
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   if (key.dtype == DType::float64) compute = CUBLAS_COMPUTE_64F;
@@ -126,6 +128,8 @@ Handle<cublasLtMatmulPreference_t, cublasStatus_t> make_preference(const MatmulK
   set_preference(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, static_cast<std::uint32_t>(key.align_d));
   return preference;
 }
+
+namespace {
 
 /// Whether a status means that the library never supports this.  Clears the CUDA error that the attempt may have left,
 /// which the next launch would report.

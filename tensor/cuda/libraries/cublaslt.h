@@ -35,6 +35,11 @@ const Functions& functions();
 /// BackendError with the function and the open operation, unless the status is success.
 void check(cublasStatus_t status, const char* function);
 
+// What describes a product to the library; no device is needed.
+Handle<cublasLtMatmulDesc_t, cublasStatus_t> make_desc(const MatmulKey& key);
+Handle<cublasLtMatrixLayout_t, cublasStatus_t> make_layout(const ColumnMajor& m, std::int64_t batch, DType dtype);
+Handle<cublasLtMatmulPreference_t, cublasStatus_t> make_preference(const MatmulKey& key);
+
 /// A product, prepared for cuBLASLt.
 struct MatmulPlan {
   Handle<cublasLtMatmulDesc_t, cublasStatus_t> desc;
