@@ -8,8 +8,8 @@
 #include <string>
 #include <type_traits>
 
-// The products of tensor cores, of <mma.h>, as far as minnow uses them: 16x16x16 of halves with sums in float.  Each lane
-// has 8 elements of an accumulator, in an order that no program may know; a factor is whole in each lane.
+// The products of tensor cores, of <mma.h>, as far as minnow uses them: 16x16x16 of halves with sums in float.  Each
+// lane has 8 elements of an accumulator, in an order that no program may know; a factor is whole in each lane.
 namespace nvcuda::wmma {
 
 struct matrix_a {};

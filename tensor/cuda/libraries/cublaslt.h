@@ -66,8 +66,8 @@ struct MatmulOperands {
 /// The plan of a key on a device, from its cache.
 std::shared_ptr<MatmulPlan> plan(const Call& call, const MatmulKey& key, const MatmulOperands& operands);
 
-/// d = alpha op(a) op(b) + beta d (+ bias), on the call's stream.  Returns false if cuBLASLt has no algorithm for it, or
-/// none works of all that it has named.
+/// d = alpha op(a) op(b) + beta d (+ bias), on the call's stream.  Returns false if cuBLASLt has no algorithm for it,
+/// or none works of all that it has named.
 bool run(const Call& call, MatmulPlan& plan, DType dtype, double alpha, double beta, const MatmulOperands& operands);
 
 }  // namespace minnow::cuda::cublaslt
