@@ -44,8 +44,8 @@ struct AttentionRun {
   void compute(int threads) {
     const int before = num_threads();
     set_num_threads(threads);
-    backend().run(calls::Attention{q, k, v, out, scale, s.causal});
-    backend().run(calls::AttentionBackward{grad, q, k, v, grad_q, grad_k, grad_v, scale, s.causal});
+    backend().run(calls::Attention{q, k, v, out, View(), scale, s.causal});
+    backend().run(calls::AttentionBackward{grad, q, k, v, out, View(), grad_q, grad_k, grad_v, scale, s.causal});
     set_num_threads(before);
   }
   std::vector<double> got() const {
