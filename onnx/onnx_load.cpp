@@ -125,7 +125,8 @@ class Builder {
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.op == "BatchNormalization" && i >= 3) statistics.insert(node.inputs[i]);
         const bool recurrent = node.op == "LSTM" || node.op == "GRU" || node.op == "RNN";
-        if (node.op == "Resize" || node.op == "Pad" || node.op == "DequantizeLinear" || (recurrent && i >= 5))
+        if (node.op == "Resize" || node.op == "Pad" || node.op == "DequantizeLinear" || node.op == "QuantizeLinear" ||
+            (recurrent && i >= 5))
           numbers.insert(node.inputs[i]);
       }
     for (const auto& [name, value] : file_.weights) {
