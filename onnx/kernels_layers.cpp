@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <numeric>
 #include <optional>
 #include <minnow/onnx/detail/kernels.h>
@@ -18,6 +19,7 @@
 #include <minnow/ops/products/matmul.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/ops/shape/rearrange.h>
+#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 
@@ -46,8 +48,10 @@ struct Windows {
 
   Windows(const Step& s, const Tensor& x, Numbers size) : kernel(std::move(size)) {
     const std::size_t dims = kernel.size();
-    if (dims < 1 || dims > 3 || x.dim() != static_cast<int>(dims) + 2)
-      s.refuse("minnow has it of one to three dimensions behind the channels");
+    if (dims < 1 || dims > 3) s.refuse("minnow has it of one to three dimensions behind the channels");
+    if (x.dim() != static_cast<int>(dims) + 2)
+      throw ShapeError(minnow::detail::message(s.node().op, fmt::format("it takes {} dimensions", dims + 2), {{"x", x}},
+                                               "samples and channels come first; of one sample: x.unsqueeze(0)"));
     stride = s.list("strides", Numbers(dims, 1));
     dilation = s.list("dilations", Numbers(dims, 1));
     Numbers pads = s.list("pads", Numbers(2 * dims, 0));

@@ -136,6 +136,7 @@ class Model : public nn::ModuleOf<std::vector<Tensor>(std::vector<Tensor>)> {
  private:
   friend Model load(const std::string& path, SourceLocation where);
   Model(std::shared_ptr<const detail::Program> program, const std::string& path, SourceLocation where);
+  std::vector<Tensor> compute(std::vector<Tensor> inputs) const;
 
   std::shared_ptr<const detail::Program> program_;
   std::vector<nn::Parameter> parameters_;

@@ -235,6 +235,8 @@ TEST_F(OnnxLoad, RefusesGraphsThatMakeNoSense) {
   expect_contains(fault(identity("x", "z")), "'y', which is used before it is computed");
   expect_contains(fault(identity("x", "y"), 12), "its opset is 12");
   expect_contains(fault([](pbf_writer& g) { add_port(g, 11, "x"); }), "a graph without outputs");
+  write_bytes(path, "<!DOCTYPE html>\n<html>");
+  expect_contains(error_of<FormatError>([&] { (void)onnx::load(path); }), "a text that begins with '<!DOCTYPE html>'");
   write_bytes(path, "");
   expect_contains(error_of<FormatError>([&] { (void)onnx::load(path); }), "it has no graph");
 }
@@ -281,7 +283,15 @@ TEST_F(OnnxLoad, ACallChecksItsInputs) {
   nn::Linear net(3, 2);
   const onnx::Model loaded = again(net, {zeros({2, 3})});
   expect_contains(error_of<ValueError>([&] { (void)loaded(zeros({2, 3}), zeros({2, 3})); }), "2 inputs are given");
-  expect_contains(error_of<ShapeError>([&] { (void)loaded(zeros({2, 4})); }), "linear");
+  const std::string error = error_of<ShapeError>([&] { (void)loaded(zeros({2, 4})); });
+  expect_contains(error, "an input is not what the file says");
+  expect_contains(error,
+                  "input  float32[2, 4] on cpu, the file says float32[batch, 3]\nbecause of that: ShapeError: linear");
+  expect_contains(error_of<DTypeError>([&] {
+                    (void)loaded(zeros({2, 3}, float64));
+                  }),
+                  "the file says float32[batch, 3]");
+  EXPECT_EQ(loaded(zeros({0, 3})).shape(), (Shape{0, 2}));
 }
 
 }  // namespace

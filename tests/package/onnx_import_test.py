@@ -36,17 +36,22 @@ def write(name, dynamo, folder):
     side, options = NETS[name]
     torch.manual_seed(1)
     net = getattr(models, name)(num_classes=10, **options).eval()
-    for norm in net.modules():
-        if isinstance(norm, torch.nn.BatchNorm2d):
-            torch.nn.init.uniform_(norm.running_mean, -0.1, 0.1)
-            torch.nn.init.uniform_(norm.running_var, 0.8, 1.2)
+    for layer in net.modules():
+        if isinstance(layer, torch.nn.BatchNorm2d):
+            torch.nn.init.uniform_(layer.running_mean, -0.1, 0.1)
+            torch.nn.init.uniform_(layer.running_var, 0.8, 1.2)
+        elif isinstance(layer, torch.nn.Linear) and not layer.weight.any():
+            torch.nn.init.normal_(layer.weight, std=0.1)
     x = torch.randn(2, 3, side, side)
     path = os.path.join(folder, f"{name}{'' if dynamo else '_script'}")
     kinds = {"dynamo": True, "external_data": False} if dynamo else {"dynamo": False}
     with torch.no_grad(), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         torch.onnx.export(net, (x,), path + ".onnx", **kinds)
-        np.savez(path + ".npz", in0=x.numpy(), out0=net(x).numpy())
+    x.requires_grad_()
+    y = net(x)
+    (y - 0.5).square().mean().backward()
+    np.savez(path + ".npz", in0=x.detach().numpy(), out0=y.detach().numpy(), grad=x.grad.numpy())
 
 
 def read(program, folder, *options):
