@@ -66,7 +66,9 @@ template <class Managed> Tensor taken(const nb::capsule& capsule, const char* na
 Tensor tensor_of(nb::handle array) {
   if (nb::isinstance<Tensor>(array)) return nb::cast<Tensor>(array);
   if (!nb::hasattr(array, "__dlpack__"))
-    throw nb::type_error("minnow takes arrays of NumPy, PyTorch and others that have __dlpack__");
+    throw nb::type_error(
+        "minnow takes arrays of NumPy, PyTorch and others that have __dlpack__; of a list or a number, "
+        "numpy.array(x, numpy.float32)");
   nb::object capsule;
   try {
     capsule = array.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(1, 0));
