@@ -324,13 +324,12 @@ def main():
     silent = re.findall(r"^\| (`.*`) \|  \|", "\n".join(pages.values()), re.M)
     if silent:
         sys.exit("\n".join(f"{name}: write a comment above its declaration" for name in silent))
+    stale = [path for path, text in pages.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" not in sys.argv[1:]:
-        for path, text in pages.items():
-            path.write_text(text, encoding="utf-8")
-        return
-    stale = [p.name for p, text in pages.items() if not p.exists() or p.read_text(encoding="utf-8") != text]
-    if stale:
-        sys.exit(f"{', '.join(stale)}: not up to date; run docs/make_operations.py")
+        for path in stale:
+            path.write_text(pages[path], encoding="utf-8")
+    elif stale:
+        sys.exit(f"{', '.join(path.name for path in stale)}: not up to date; run docs/make_operations.py")
 
 
 if __name__ == "__main__":

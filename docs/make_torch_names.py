@@ -255,10 +255,11 @@ def main():
     text, faults = written()
     if faults:
         sys.exit("\n".join(faults))
-    if "--check" not in arguments:
-        PAGE.write_text(text, encoding="utf-8")
-    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+        return
+    if "--check" in arguments:
         sys.exit("docs/torch-names.md: not up to date; run docs/make_torch_names.py")
+    PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include <minnow/ops/elementwise/prelu.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/random/dropout.h>
+#include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 
 namespace minnow::onnx::detail {
@@ -58,6 +59,14 @@ Results shrink(const Step& s) {
   return {where(lt(x, -limit), add(x, bias), where(gt(x, limit), sub(x, bias), 0.0))};
 }
 
+Results is_infinite(const Step& s) {
+  const Tensor& x = s.x(0);
+  const bool above = s.integer("detect_positive", 1) != 0, below = s.integer("detect_negative", 1) != 0;
+  if (above && below) return {isinf(x)};
+  if (!above && !below) return {zeros(x.shape(), {DType::bool_, x.device()})};
+  return {eq(x, above ? kInfinity : -kInfinity)};
+}
+
 constexpr double kSeluAlpha = 1.67326319217681884765625, kSeluGamma = 1.05070102214813232421875;
 
 constexpr Kernel kKernels[] = {
@@ -76,7 +85,7 @@ constexpr Kernel kKernels[] = {
     {"Exp", one<exp>},
     {"Floor", one<floor>},
     {"HardSwish", one<hardswish>},
-    {"IsInf", one<isinf>},
+    {"IsInf", is_infinite},
     {"IsNaN", one<isnan>},
     {"Log", one<log>},
     {"Mish", one<mish>},

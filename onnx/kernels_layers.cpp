@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
 #include <numeric>
+#include <optional>
 #include <minnow/onnx/detail/kernels.h>
 #include <minnow/ops/convolution/conv.h>
 #include <minnow/ops/convolution/pool.h>
@@ -16,6 +19,7 @@
 #include <minnow/ops/products/matmul.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/ops/shape/rearrange.h>
+#include <minnow/tensor/backend/dispatch.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 
@@ -29,7 +33,8 @@ Results gemm(const Step& s) {
   const double alpha = s.number("alpha", 1), beta = s.number("beta", 1);
   const bool turns_a = s.integer("transA", 0) != 0, turns_b = s.integer("transB", 0) != 0;
   const Tensor a = turns_a ? s.x(0).mT() : s.x(0);
-  if (alpha == 1 && beta == 1 && s.has(2) && s.x(2).dim() == 1)
+  if (alpha == 1 && beta == 1 && s.has(2) && s.x(2).dim() == 1 && s.x(1).dim() == 2 &&
+      s.x(2).size(0) == s.x(1).size(turns_b ? 0 : 1))
     return {linear(a, turns_b ? s.x(1) : s.x(1).mT(), s.x(2))};
   Tensor y = matmul(a, turns_b ? s.x(1).mT() : s.x(1));
   if (alpha != 1) y = mul(y, alpha);
@@ -43,8 +48,10 @@ struct Windows {
 
   Windows(const Step& s, const Tensor& x, Numbers size) : kernel(std::move(size)) {
     const std::size_t dims = kernel.size();
-    if (dims < 1 || dims > 3 || x.dim() != static_cast<int>(dims) + 2)
-      s.refuse("minnow has it of one to three dimensions behind the channels");
+    if (dims < 1 || dims > 3) s.refuse("minnow has it of one to three dimensions behind the channels");
+    if (x.dim() != static_cast<int>(dims) + 2)
+      throw ShapeError(minnow::detail::message(s.node().op, fmt::format("it takes {} dimensions", dims + 2), {{"x", x}},
+                                               "samples and channels come first; of one sample: x.unsqueeze(0)"));
     stride = s.list("strides", Numbers(dims, 1));
     dilation = s.list("dilations", Numbers(dims, 1));
     Numbers pads = s.list("pads", Numbers(2 * dims, 0));
@@ -67,9 +74,15 @@ struct Windows {
   }
 
   std::size_t dims() const { return kernel.size(); }
-  /// x with this element around it where both ends differ; then there is no other padding.
-  Tensor padded(const Tensor& x, double element) {
-    if (before == after) return x;
+  /// Whether functions of minnow have this padding: the same at both ends, of a pool at most half its size.
+  bool is_usual(bool pools) const {
+    bool fits = before == after;
+    for (std::size_t d = 0; d < dims(); ++d) fits = fits && (!pools || 2 * before[d] <= kernel[d]);
+    return fits;
+  }
+  /// x with this element around it where they do not; then there is no other padding.
+  Tensor padded(const Tensor& x, double element, bool pools) {
+    if (is_usual(pools)) return x;
     Numbers padding;
     for (std::size_t d = dims(); d-- > 0;) padding.insert(padding.end(), {before[d], after[d]});
     std::fill(before.begin(), before.end(), 0);
@@ -90,7 +103,7 @@ Numbers space_of(const Tensor& t) {
 Results conv(const Step& s) {
   const Tensor &w = s.x(1), b = s.optional(2);
   Windows n(s, s.x(0), space_of(w));
-  const Tensor x = n.padded(s.x(0), 0);
+  const Tensor x = n.padded(s.x(0), 0, false);
   const std::int64_t groups = s.integer("group", 1);
   if (n.dims() == 1)
     return {conv1d(
@@ -138,7 +151,7 @@ Results conv_transpose(const Step& s) {
 Results max_pool(const Step& s) {
   if (s.outputs() > 1) s.refuse("positions of largest elements are not read");
   Windows n(s, s.x(0), s.list("kernel_shape", {}));
-  const Tensor x = n.padded(s.x(0), -kInfinity);
+  const Tensor x = n.padded(s.x(0), -kInfinity, true);
   const bool ceil = s.integer("ceil_mode", 0) != 0;
   if (n.dims() == 1)
     return {max_pool1d(
@@ -156,20 +169,29 @@ Results max_pool(const Step& s) {
 Results average_pool(const Step& s) {
   Windows n(s, s.x(0), s.list("kernel_shape", {}));
   const bool ceil = s.integer("ceil_mode", 0) != 0, counts = s.integer("count_include_pad", 0) != 0;
-  if (n.before != n.after && !counts) s.refuse("its padding differs at both ends and is not counted");
   if (n.dilation != Numbers(n.dims(), 1)) s.refuse("it has dilations");
-  const Tensor x = n.padded(s.x(0), 0);
-  if (n.dims() == 1)
-    return {avg_pool1d(
-        x, n.one(n.kernel),
-        {.stride = n.one(n.stride), .padding = n.one(n.before), .ceil_mode = ceil, .count_include_pad = counts})};
-  if (n.dims() == 2)
-    return {avg_pool2d(
-        x, n.two(n.kernel),
-        {.stride = n.two(n.stride), .padding = n.two(n.before), .ceil_mode = ceil, .count_include_pad = counts})};
-  return {avg_pool3d(
-      x, n.three(n.kernel),
-      {.stride = n.three(n.stride), .padding = n.three(n.before), .ceil_mode = ceil, .count_include_pad = counts})};
+  const auto pooled = [&](const Tensor& x) {
+    if (n.dims() == 1)
+      return avg_pool1d(
+          x, n.one(n.kernel),
+          {.stride = n.one(n.stride), .padding = n.one(n.before), .ceil_mode = ceil, .count_include_pad = counts});
+    if (n.dims() == 2)
+      return avg_pool2d(
+          x, n.two(n.kernel),
+          {.stride = n.two(n.stride), .padding = n.two(n.before), .ceil_mode = ceil, .count_include_pad = counts});
+    return avg_pool3d(
+        x, n.three(n.kernel),
+        {.stride = n.three(n.stride), .padding = n.three(n.before), .ceil_mode = ceil, .count_include_pad = counts});
+  };
+  const Tensor& x = s.x(0);
+  if (n.is_usual(true)) return {pooled(x)};
+  const Windows given = n;
+  const Tensor y = pooled(n.padded(x, 0, true));
+  if (counts) return {y};
+  n = given;  // the share of each window that is inside
+  Shape one = x.shape();
+  one[0] = one[1] = 1;
+  return {div(y, pooled(n.padded(ones(one, {x.dtype(), x.device()}), 0, true)))};
 }
 
 Results global_pool(const Step& s, bool largest) {
@@ -205,40 +227,92 @@ Results group_norm(const Step& s) {
   return {minnow::group_norm(s.x(0), groups, weight, bias, s.number("epsilon", 1e-5))};
 }
 
-Results resize(const Step& s) {
-  const Tensor& x = s.x(0);
-  const std::string mode = s.text("mode", "nearest"), at = s.text("coordinate_transformation_mode", "half_pixel"),
+/// Of one dimension the elements that ONNX calls nearest, by its formulas.
+Tensor nearest(const Step& s, const Tensor& x, int dim, std::int64_t size, double scale) {
+  const std::string at = s.text("coordinate_transformation_mode", "half_pixel"),
                     rounds = s.text("nearest_mode", "round_prefer_floor");
-  const int space = x.dim() - 2;
-  InterpolateOptions o{.align_corners = at == "align_corners", .antialias = s.integer("antialias", 0) != 0};
-  const bool halves = at == "half_pixel" || at == "pytorch_half_pixel";
-  if (mode == "nearest" && at == "asymmetric" && rounds == "floor") o.mode = Interpolation::nearest;
-  else if (mode == "nearest" && halves && rounds.starts_with("round_prefer")) o.mode = Interpolation::nearest_exact;
-  else if (mode == "linear" && (halves || o.align_corners))
-    o.mode = space == 1 ? Interpolation::linear : space == 2 ? Interpolation::bilinear : Interpolation::trilinear;
-  else if (mode == "cubic" && (halves || o.align_corners) &&
-           std::abs(s.number("cubic_coeff_a", -0.75) - (o.antialias ? -0.5 : -0.75)) < 1e-6)
-    o.mode = Interpolation::bicubic;
-  else s.refuse("its modes " + mode + ", " + at + ", " + rounds + " are no interpolation of minnow");
+  const std::int64_t whole = x.size(dim);
+  const auto place = [&](std::int64_t i) {
+    const auto n = static_cast<double>(i);
+    if (at == "asymmetric") return n / scale;
+    if (at == "align_corners")
+      return size == 1 ? 0.0 : n * static_cast<double>(whole - 1) / static_cast<double>(size - 1);
+    if (at == "pytorch_half_pixel" && size == 1) return 0.0;
+    return (n + 0.5) / scale - 0.5;
+  };
+  std::vector<std::int64_t> index;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const double p = place(i);
+    const double found = rounds == "floor"                ? std::floor(p)
+                         : rounds == "ceil"               ? std::ceil(p)
+                         : rounds == "round_prefer_floor" ? std::ceil(p - 0.5)
+                                                          : std::floor(p + 0.5);
+    index.push_back(std::clamp(static_cast<std::int64_t>(found), std::int64_t{0}, whole - 1));
+  }
+  return index_select(x, dim, tensor(index, x.device()));
+}
+
+/// What Resize says of each dimension: its size, or its scale.
+std::vector<double> resized(const Step& s, bool by_size) {
+  const Tensor& x = s.x(0);
   Numbers axes(static_cast<std::size_t>(x.dim()));
   std::iota(axes.begin(), axes.end(), 0);
   axes = s.list("axes", axes);
-  const bool by_size = s.has(3);
   const std::vector<double> given = by_size ? s.x(3).to_vector<double>() : s.x(2).to_vector<double>();
   if (given.size() != axes.size()) s.refuse("it has not a number for each dimension");
+  std::vector<double> values;
+  for (const std::int64_t size : x.shape()) values.push_back(by_size ? static_cast<double>(size) : 1);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (!(given[i] >= 0 && given[i] < 0x1p31)) s.refuse("its numbers are negative, or far too large");
+    values[static_cast<std::size_t>(s.dim(axes[i], x.dim()))] = given[i];
+  }
+  return values;
+}
+
+InterpolateOptions interpolation_of(const Step& s, int space) {
+  const std::string mode = s.text("mode", "nearest"), at = s.text("coordinate_transformation_mode", "half_pixel"),
+                    rounds = s.text("nearest_mode", "round_prefer_floor");
+  InterpolateOptions o{.align_corners = at == "align_corners", .antialias = s.integer("antialias", 0) != 0};
+  const bool halves = at == "half_pixel" || at == "pytorch_half_pixel", within = s.integer("exclude_outside", 0) != 0;
+  if (mode == "nearest" && at == "asymmetric" && rounds == "floor") o.mode = Interpolation::nearest;
+  else if (mode == "nearest" && (halves || o.align_corners || at == "asymmetric"))
+    o.mode = Interpolation::nearest_exact;
+  else if (mode == "linear" && (halves || o.align_corners) && (within || !o.antialias))
+    o.mode = space == 1 ? Interpolation::linear : space == 2 ? Interpolation::bilinear : Interpolation::trilinear;
+  else if (mode == "cubic" && (halves || o.align_corners) && within == o.antialias &&
+           std::abs(s.number("cubic_coeff_a", -0.75) - (o.antialias ? -0.5 : -0.75)) < 1e-6)
+    o.mode = Interpolation::bicubic;
+  else
+    s.refuse("its modes " + mode + ", " + at + ", " + rounds +
+             ", its cubic_coeff_a or its exclude_outside are no interpolation of minnow");
+  return o;
+}
+
+Results resize(const Step& s) {
+  const Tensor& x = s.x(0);
+  if (s.text("keep_aspect_ratio_policy", "stretch") != "stretch") s.refuse("it keeps the aspect ratio");
+  InterpolateOptions o = interpolation_of(s, x.dim() - 2);
+  const bool by_size = s.has(3);
+  const std::vector<double> values = resized(s, by_size);
+  Tensor y = x;
   for (int d = 0; d < x.dim(); ++d) {
-    double value = by_size ? static_cast<double>(x.size(d)) : 1;
-    for (std::size_t i = 0; i < axes.size(); ++i)
-      if (s.dim(axes[i], x.dim()) == d) value = given[i];
-    if (d < 2) {
-      if (value != (by_size ? static_cast<double>(x.size(d)) : 1)) s.refuse("it resizes samples or channels");
+    const double value = values[static_cast<std::size_t>(d)], whole = static_cast<double>(x.size(d));
+    const bool stays = value == (by_size ? whole : 1);
+    const auto size = static_cast<std::int64_t>(by_size ? value : std::floor(value * whole));
+    if (o.mode == Interpolation::nearest_exact) {
+      if (!stays) y = nearest(s, y, d, size, by_size ? value / whole : value);
       continue;
     }
+    if (d < 2 && !stays) s.refuse("it resizes samples or channels");
     if (d > 4) s.refuse("it has more than three dimensions behind the channels");
-    if (by_size) o.size.values[o.size.count++] = static_cast<std::int64_t>(value);
+    if (size == 1 && !stays && o.mode != Interpolation::nearest &&
+        s.text("coordinate_transformation_mode", "half_pixel") == "pytorch_half_pixel")
+      s.refuse("of a dimension of one element it takes the first");
+    if (d < 2) continue;
+    if (by_size) o.size.values[o.size.count++] = size;
     else o.scale_factor.values[o.scale_factor.count++] = value;
   }
-  return {interpolate(x, o)};
+  return {o.mode == Interpolation::nearest_exact ? y : interpolate(x, o)};
 }
 
 Results grid_sampled(const Step& s) {
@@ -265,17 +339,42 @@ Results col2im(const Step& s) {
            {.dilation = {dilation[0], dilation[1]}, .padding = {pads[0], pads[1]}, .stride = {stride[0], stride[1]}})};
 }
 
+/// A scale or a zero point in the shape that broadcasts to x: one number, or one for each place along the axis.
+Tensor along_axis(const Step& s, const Tensor& x, const Tensor& t) {
+  if (s.integer("block_size", 0) != 0) s.refuse("its scales are of blocks\nminnow reads one for each place of an axis");
+  if (t.dim() == 0 || x.dim() == 0) return t;
+  Shape shape = Shape::filled(x.dim(), 1);
+  shape[s.dim(s.integer("axis", 1), x.dim())] = t.numel();
+  return t.reshape(shape);
+}
+
 Results dequantize(const Step& s) {
-  const Tensor &x = s.x(0), &scale = s.x(1);
-  const auto along = [&](const Tensor& t) {
-    if (t.dim() == 0 || x.dim() == 0) return t;
-    Shape shape = Shape::filled(x.dim(), 1);
-    shape[s.dim(s.integer("axis", 1), x.dim())] = t.numel();
-    return t.reshape(shape);
-  };
+  const Tensor& x = s.x(0);
+  const Tensor scale = s.x(1).to(x.device());
   Tensor y = x.to(scale.dtype());
-  if (s.has(2)) y = sub(y, along(s.x(2).to(scale.dtype())));
-  return {mul(y, along(scale))};
+  if (s.has(2)) y = sub(y, along_axis(s, x, s.x(2).to(x.device(), scale.dtype())));
+  return {mul(y, along_axis(s, x, scale))};
+}
+
+Results quantize(const Step& s) {
+  const Tensor& x = s.x(0);
+  const std::int64_t named = s.integer("output_dtype", 0);
+  const DType dtype = s.has(2) ? s.x(2).dtype() : named == 0 ? DType::uint8 : dtype_of(named).value_or(DType::float32);
+  if (dtype != DType::uint8 && dtype != DType::int8) s.refuse("it gives another dtype than int8 and uint8");
+  const double low = dtype == DType::int8 ? -128 : 0;
+  Tensor y = round(div(x, along_axis(s, x, s.x(1).to(x.device(), x.dtype()))));
+  if (s.has(2)) y = add(y, along_axis(s, x, s.x(2).to(x.device(), x.dtype())));
+  return {clamp(y, low, low + 255).to(dtype)};
+}
+
+/// To 8 bits from the least to the largest element, and 0.
+Results quantize_dynamic(const Step& s) {
+  const Tensor& x = s.x(0);
+  const Tensor least = clamp_max(x.amin(), 0), width = sub(clamp_min(x.amax(), 0), least);
+  const Tensor scale = where(eq(width, 0), 1, div(width, 255));
+  const Tensor zero = clamp(round(div(neg(least), scale)), 0, 255);
+  const Tensor y = clamp(add(round(div(x, scale)), zero), 0, 255);
+  return {y.to(DType::uint8), scale, zero.to(DType::uint8)};
 }
 
 /// Gates of ONNX's order as minnow has them, of one direction: place i takes gate order[i].
@@ -368,6 +467,8 @@ constexpr Kernel kKernels[] = {
     {"GridSample", grid_sampled},
     {"Col2Im", col2im},
     {"DequantizeLinear", dequantize},
+    {"DynamicQuantizeLinear", quantize_dynamic},
+    {"QuantizeLinear", quantize},
     {"LSTM", recurrent},
     {"GRU", recurrent},
     {"RNN", recurrent},

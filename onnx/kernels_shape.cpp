@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <minnow/onnx/detail/kernels.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/indexing/masked.h>
+#include <minnow/ops/indexing/scatter.h>
 #include <minnow/ops/indexing/sort.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/ops/shape/rearrange.h>
@@ -147,6 +150,82 @@ Results gather_elements(const Step& s) {
   return {gather(x, axis, counted_from_front(s.x(1), x.size(axis)).to(x.device()))};
 }
 
+/// The places that rows of indices name, as numbers of slices of x: index [..., n] names x[i0, ..., in-1].
+Tensor slices_of(const Step& s, const Tensor& x, const Tensor& index, int batch) {
+  if (index.is_floating_point() || index.dim() < 1) s.refuse("its indices must be integers, in rows");
+  const std::int64_t depth = index.size(-1);
+  if (depth < 1 || depth > x.dim() - batch) s.refuse("its indices name more dimensions than there are, or none");
+  Tensor place;
+  for (std::int64_t i = 0; i < depth; ++i) {
+    const std::int64_t size = x.size(batch + static_cast<int>(i));
+    const Tensor at = counted_from_front(index.select(-1, i), size);
+    if (at.numel() && (at.min().item<std::int64_t>() < 0 || at.max().item<std::int64_t>() >= size))
+      s.refuse(fmt::format("its indices go beyond dimension {} of {}", batch + static_cast<int>(i), x.shape().str()));
+    place = place.defined() ? add(mul(place, size), at) : at;
+  }
+  return place.to(x.device());
+}
+
+/// The sizes of x from a dimension on.
+Shape sizes_from(const Tensor& x, int dim) {
+  Shape shape;
+  for (int d = dim; d < x.dim(); ++d) shape.push_back(x.size(d));
+  return shape;
+}
+std::int64_t product(const Tensor& x, int begin, int end) {
+  std::int64_t count = 1;
+  for (int d = begin; d < end; ++d) count *= x.size(d);
+  return count;
+}
+
+Results gather_nd(const Step& s) {
+  const Tensor &x = s.x(0), &index = s.x(1);
+  const std::int64_t given = s.integer("batch_dims", 0);
+  if (given < 0 || given >= std::min(x.dim(), index.dim())) s.refuse("its batch_dims do not exist");
+  const int batch = static_cast<int>(given), depth = batch + static_cast<int>(index.dim() ? index.size(-1) : 0);
+  for (int d = 0; d < batch; ++d)
+    if (x.size(d) != index.size(d)) s.refuse("its first dimensions differ in size");
+  Tensor place = slices_of(s, x, index, batch);
+  Shape shape = place.shape();
+  const std::int64_t rows = product(x, 0, batch), of_row = product(x, batch, depth);
+  place = place.reshape({rows, rows ? place.numel() / rows : 0});
+  place = add(place, mul(arange(rows).to(x.device()), of_row).unsqueeze(1));
+  for (const std::int64_t size : sizes_from(x, depth)) shape.push_back(size);
+  Shape flat = sizes_from(x, depth);
+  flat.insert(0, rows * of_row);
+  return {index_select(x.reshape(flat), 0, place.reshape({-1})).reshape(shape_of(s, {shape.begin(), shape.end()}))};
+}
+
+/// What reduction names; nothing for "none".
+std::optional<Scatter> combined(const Step& s) {
+  const std::string name = s.text("reduction", "none");
+  if (name == "none") return {};
+  if (name == "add") return Scatter::sum;
+  if (name == "mul") return Scatter::prod;
+  if (name == "max") return Scatter::amax;
+  if (name == "min") return Scatter::amin;
+  s.refuse("its reduction is not known");
+}
+
+Results scatter_nd(const Step& s) {
+  const Tensor &x = s.x(0), &index = s.x(1);
+  Tensor place = slices_of(s, x, index, 0);
+  const int depth = static_cast<int>(index.size(-1));
+  const std::int64_t slices = product(x, 0, depth), size = product(x, depth, x.dim());
+  if (s.x(2).numel() != place.numel() * size) s.refuse("its updates are not of the size that ONNX says");
+  const Tensor source = s.x(2).to(x.device()).reshape({place.numel(), size});
+  place = place.reshape({-1, 1}).expand({place.numel(), size});
+  return {scatter(x.reshape({slices, size}), 0, place, source, combined(s)).reshape(x.shape())};
+}
+
+Results scatter_elements(const Step& s) {
+  const Tensor& x = s.x(0);
+  const int axis = s.dim(s.integer("axis", 0), x.dim());
+  const Tensor index = counted_from_front(s.x(1), x.size(axis)).to(x.device());
+  if (s.x(2).shape() != index.shape()) s.refuse("its updates and indices differ in size");
+  return {scatter(x, axis, index, s.x(2).to(x.device()), combined(s))};
+}
+
 Results concat(const Step& s) {
   (void)s.x(0);
   return {cat(s.together(), s.dim(s.integer("axis", 0), s.x(0).dim()))};
@@ -272,16 +351,21 @@ template <class F> Results reduced(const Step& s, const F& f) {
 template <Tensor (*kF)(const In&, const Dims&, bool)> Results reduce(const Step& s) {
   return reduced(s, [](const Tensor& x, const Dims& dims, bool keep) { return kF(x, dims, keep).to(x.dtype()); });
 }
+template <Tensor (*kF)(const In&, const Dims&, bool)> Results reduce_to_extreme(const Step& s) {
+  if (s.x(0).numel() == 0) s.refuse("there is no largest or smallest of no elements");
+  return reduce<kF>(s);
+}
 template <int kP> Results norms(const Step& s) {
   return reduced(s, [](const Tensor& x, const Dims& dims, bool keep) { return norm(x, kP, dims, keep); });
 }
 
 Results arg_reduce(const Step& s, bool largest) {
   const Tensor& x = s.x(0);
-  if (s.integer("select_last_index", 0) != 0) s.refuse("of equal elements it takes the last\nminnow takes the first");
   const int axis = s.dim(s.integer("axis", 0), x.dim());
-  const bool keep = s.integer("keepdims", 1) != 0;
-  return {largest ? argmax(x, axis, keep) : argmin(x, axis, keep)};
+  const bool keep = s.integer("keepdims", 1) != 0, last = s.integer("select_last_index", 0) != 0;
+  const Tensor from = last ? flip(x, {axis}) : x;
+  const Tensor y = largest ? argmax(from, axis, keep) : argmin(from, axis, keep);
+  return {last ? sub(x.size(axis) - 1, y) : y};
 }
 
 constexpr Kernel kKernels[] = {
@@ -295,6 +379,9 @@ constexpr Kernel kKernels[] = {
     {"Slice", slice},
     {"Gather", gather_slices},
     {"GatherElements", gather_elements},
+    {"GatherND", gather_nd},
+    {"ScatterElements", scatter_elements},
+    {"ScatterND", scatter_nd},
     {"Concat", concat},
     {"Split", split},
     {"Shape", shape},
@@ -312,8 +399,8 @@ constexpr Kernel kKernels[] = {
     {"ReduceSum", reduce<sum>},
     {"ReduceMean", reduce<mean>},
     {"ReduceProd", reduce<prod>},
-    {"ReduceMax", reduce<amax>},
-    {"ReduceMin", reduce<amin>},
+    {"ReduceMax", reduce_to_extreme<amax>},
+    {"ReduceMin", reduce_to_extreme<amin>},
     {"ReduceLogSumExp", reduce<logsumexp>},
     {"ReduceL1", norms<1>},
     {"ReduceL2", norms<2>},

@@ -13,6 +13,7 @@
 #include <vector>
 #include <minnow/nn/module/module.h>
 #include <minnow/nn/module/parameter.h>
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/in.h>
 
 namespace minnow::onnx {
@@ -68,7 +69,12 @@ std::vector<Tensor> call_with(const M& model, std::span<const Tensor> inputs, st
 }
 
 /// Refuses another number of inputs than a call takes.
-void require_inputs(std::size_t given, std::size_t most, SourceLocation where);
+inline void require_inputs(std::size_t given, std::size_t most, SourceLocation where) {
+  if (given == 0 || given > most)
+    throw ValueError("onnx::save: " + std::to_string(given) + " inputs are given, the module takes 1 to " +
+                         std::to_string(most) + "\ngive an example of each",
+                     where);
+}
 
 }  // namespace detail
 
@@ -136,6 +142,7 @@ class Model : public nn::ModuleOf<std::vector<Tensor>(std::vector<Tensor>)> {
  private:
   friend Model load(const std::string& path, SourceLocation where);
   Model(std::shared_ptr<const detail::Program> program, const std::string& path, SourceLocation where);
+  std::vector<Tensor> compute(std::vector<Tensor> inputs) const;
 
   std::shared_ptr<const detail::Program> program_;
   std::vector<nn::Parameter> parameters_;

@@ -29,6 +29,7 @@ struct detail::Program {
 
   std::int64_t opset;
   std::vector<std::string> inputs, outputs;  ///< inputs are the first places
+  std::vector<FilePort> ports;               ///< of the inputs
   std::vector<Place> results;
   std::vector<Node> nodes;
   std::size_t places = 0;
@@ -68,10 +69,11 @@ class Builder {
   std::shared_ptr<const Program> program() {
     auto p = std::make_shared<Program>();
     p->opset = file_.opset;
-    p->inputs = file_.inputs;
+    for (const FilePort& port : file_.inputs) p->inputs.push_back(port.name);
+    p->ports = file_.inputs;
     p->outputs = file_.outputs;
     refuse_unknown();
-    for (const std::string& name : file_.inputs) define(name, {Place::Kind::made, p->places++});
+    for (const std::string& name : p->inputs) define(name, {Place::Kind::made, p->places++});
     add_weights(*p);
     for (FileNode& node : file_.nodes) add(*p, std::move(node));
     for (const std::string& name : p->outputs) p->results.push_back(place_of(name));
@@ -125,7 +127,8 @@ class Builder {
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.op == "BatchNormalization" && i >= 3) statistics.insert(node.inputs[i]);
         const bool recurrent = node.op == "LSTM" || node.op == "GRU" || node.op == "RNN";
-        if (node.op == "Resize" || node.op == "Pad" || node.op == "DequantizeLinear" || (recurrent && i >= 5))
+        if (node.op == "Resize" || node.op == "Pad" || node.op == "DequantizeLinear" || node.op == "QuantizeLinear" ||
+            (recurrent && i >= 5))
           numbers.insert(node.inputs[i]);
       }
     for (const auto& [name, value] : file_.weights) {
@@ -178,6 +181,31 @@ class Builder {
   SourceLocation where_;
   std::unordered_map<std::string, Place> places_;
 };
+
+}  // namespace
+
+namespace {
+
+/// How inputs differ from what the file says, a line for each; empty if they do not.
+std::string differences(const std::vector<FilePort>& ports, const std::vector<Tensor>& inputs) {
+  std::string text;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const auto& [name, dtype, shape] = ports[i];
+    const Tensor& x = inputs[i];
+    bool differs = (dtype && *dtype != x.dtype()) || (shape && std::ssize(*shape) != x.dim());
+    for (int d = 0; !differs && shape && d < x.dim(); ++d) {
+      const std::string& size = (*shape)[static_cast<std::size_t>(d)];
+      differs = size.find_first_not_of("0123456789") == std::string::npos && size != std::to_string(x.size(d));
+    }
+    if (!differs) continue;
+    text += fmt::format("\n  {}  {}, the file says {}", name, describe(x), dtype ? name_of(*dtype) : "");
+    if (!shape) continue;
+    text += "[";
+    for (const std::string& size : *shape) text += (text.back() == '[' ? "" : ", ") + size;
+    text += "]";
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -245,6 +273,20 @@ std::vector<Tensor> Model::forward(std::vector<Tensor> inputs) {
     throw ValueError(fmt::format("onnx::Model: {} inputs are given, it takes {}\ninput_names() lists them",
                                  inputs.size(), p.inputs.size()));
   for (const Tensor& x : inputs) x.require_defined("onnx::Model", {});
+  const std::string odd = differences(p.ports, inputs);
+  if (odd.empty()) return compute(std::move(inputs));
+  const std::string_view head = "onnx::Model: an input is not what the file says";
+  try {
+    return compute(std::move(inputs));
+  } catch (const ShapeError& e) {
+    throw ShapeError(fmt::format("{}{}\nbecause of that: {}", head, odd, e.what()));
+  } catch (const DTypeError& e) {
+    throw DTypeError(fmt::format("{}{}\nbecause of that: {}", head, odd, e.what()));
+  } catch (const FormatError& e) { throw ShapeError(fmt::format("{}{}\nbecause of that: {}", head, odd, e.what())); }
+}
+
+std::vector<Tensor> Model::compute(std::vector<Tensor> inputs) const {
+  const Program& p = *program_;
   std::vector<Tensor> made = std::move(inputs), in;
   made.resize(p.places);
   const auto get = [&](const Place& place) -> Tensor {

@@ -16,13 +16,6 @@
 
 namespace minnow::onnx {
 
-void detail::require_inputs(std::size_t given, std::size_t most, SourceLocation where) {
-  if (given == 0 || given > most)
-    throw ValueError(
-        fmt::format("onnx::save: {} inputs are given, the module takes 1 to {}\ngive an example of each", given, most),
-        where);
-}
-
 namespace {
 
 using namespace detail;

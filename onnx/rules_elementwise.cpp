@@ -197,6 +197,11 @@ constexpr Rule kRules[] = {
         [](const Math& m, const std::string& x) {
           return m.where(m.op("Greater", x, m.n(m.c.number("p0"))), x, m.n(m.c.number("p1")));
         }),
+    one("nan_to_num",
+        [](const Math& m, const std::string& x) {
+          const double largest = m.c.number("p1");
+          return m.where(m.op("IsNaN", x), m.n(m.c.number("p0")), clip(m, x, -largest, largest));
+        }),
     one("pow_scalar", [](const Math& m, const std::string& x) { return m.op("Pow", x, m.n(m.c.number("p0"))); }),
     {"add", arithmetic, "Add"},
     {"sub", arithmetic, "Sub"},
@@ -212,6 +217,12 @@ constexpr Rule kRules[] = {
     two("hypot",
         [](const Math& m, const std::string& a, const std::string& b) {
           return m.op("Sqrt", m.add(m.mul(a, a), m.mul(b, b)));
+        }),
+    two("logaddexp",
+        [](const Math& m, const std::string& a, const std::string& b) {
+          const std::string apart = m.op("Abs", m.sub(a, b)),
+                            y = m.add(m.op("Max", a, b), m.op("Softplus", m.op("Neg", apart)));
+          return m.where(m.op("Equal", a, b), m.add(a, m.n(std::numbers::ln2)), y);  // infinite ones too
         }),
     two("add_scaled",
         [](const Math& m, const std::string& a, const std::string& b) {

@@ -112,7 +112,7 @@ void interpolate(Call& c, const char*) {
                                                                                  : "half_pixel"}};
   if (nearest) attributes.push_back({"nearest_mode", "floor"});
   if (exact) attributes.push_back({"nearest_mode", "round_prefer_ceil"});
-  if (c.flag("antialias")) attributes.push_back({"antialias", 1});
+  if (c.flag("antialias")) attributes.insert(attributes.end(), {{"antialias", 1}, {"exclude_outside", 1}});
   if (cubic) attributes.push_back({"cubic_coeff_a", c.flag("antialias") ? -0.5 : -0.75});
   const Sizes x = c.sizes(0);
   Numbers axes;

@@ -40,25 +40,30 @@ void einsum(Call& c, const char*) {
   c.give(c.g.add("Einsum", inputs, {{"equation", c.text("equation")}}));
 }
 
-/// The weight is dequantized, and x rounded to 8 bits as minnow does, by formulas: with a scale and a zero point for
-/// each row, which quantizers of ONNX do not have.
+/// The weight is dequantized, and each row of x rounded to 8 bits as minnow does: by quantizers with a scale for each
+/// row, which is computed.  DynamicQuantizeLinear would have one for all rows.
 void quantized_linear(Call& c, const char*) {
   const auto n = [&](double value) { return c.g.number(value, DType::float32); };
   const auto op = [&](const char* name, const std::string& a, const std::string& b) { return c.g.add(name, {a, b}); };
+  const bool is_matrix = c.x(0).dim() == 2;
+  const std::string rows = is_matrix ? c.in(0) : c.g.add("Reshape", {c.in(0), c.g.list({-1, c.x(1).size(1)})});
   const auto most = [&](const char* reduce, const char* beside) {
-    return op(beside, c.g.add(reduce, {c.in(0), c.axes({-1})}, {{"keepdims", 1}}), n(0));
+    return op(beside, c.g.add(reduce, {rows, c.axes({-1})}, {{"keepdims", 0}}), n(0));
   };
   constexpr double kHighest = 255;
   const std::string least = most("ReduceMin", "Min");
   const std::string width = op("Div", op("Sub", most("ReduceMax", "Max"), least), n(kHighest));
   const std::string scale = c.g.add("Where", {op("Equal", width, n(0)), n(0.1), width});
-  const std::string zero = c.g.add("Round", {op("Div", c.g.add("Neg", {least}), scale)});
-  const std::string rounded = op("Add", c.g.add("Round", {op("Div", c.in(0), scale)}), zero);
-  const std::string bytes = op("Min", op("Max", rounded, n(0)), n(kHighest));
-  const std::string x = op("Mul", op("Sub", bytes, zero), scale);
+  const std::string zero =
+      c.as(c.g.add("Round", {op("Div", c.g.add("Neg", {least}), scale)}), DType::float32, DType::uint8);
+  const auto quantizer = [&](const char* name, const std::string& x) {
+    return c.g.add(name, {x, scale, zero}, {{"axis", 0}});
+  };
+  const std::string x = quantizer("DequantizeLinear", quantizer("QuantizeLinear", rows));
   const std::string weight = c.g.add("DequantizeLinear", {c.in(1), c.in(2)}, {{"axis", 0}});
   std::string y = op("MatMul", x, c.g.add("Transpose", {weight}, {{"perm", std::vector<std::int64_t>{1, 0}}}));
   if (c.has(3)) y = op("Add", y, c.in(3));
+  if (!is_matrix) y = c.reshaped(y, {}, c.result_sizes());
   c.give(activated(c, y, c.integer("activation")));
 }
 

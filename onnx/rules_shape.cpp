@@ -188,6 +188,13 @@ void index_select(Call& c, const char*) {
 }
 void embedding(Call& c, const char*) { c.give(c.g.add("Gather", {c.in(1), c.in(0)}, {{"axis", 0}})); }
 
+/// Where several sources go to one element they are added, in any order.
+void scatter_add(Call& c, const char*) {
+  if (c.x(0).dim() == 0) c.refuse("x has no dimension\ngive it one: unsqueeze(0)");
+  c.give(c.g.add("ScatterElements", {c.in_as_result(0), c.in(1), c.in_as_result(2)},
+                 {{"axis", dim_of(c)}, {"reduction", "add"}}));
+}
+
 void one_hot(Call& c, const char*) {
   c.give(c.g.add("OneHot", {c.in(0), c.g.list({c.integer("classes")}), c.g.list({0, 1})}, {{"axis", -1}}));
 }
@@ -224,6 +231,7 @@ constexpr Rule kRules[] = {
     {"gather", gather, "GatherElements"},
     {"index_select", index_select},
     {"embedding", embedding},
+    {"scatter_add", scatter_add},
     {"one_hot", one_hot},
     {"topk", [](Call& c, const char*) { topk(c, c.size("k"), c.flag("largest")); }},
     {"sort",

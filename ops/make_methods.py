@@ -140,7 +140,8 @@ def main():
     stale = [path for path, text in files() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" not in sys.argv[1:]:
         for path, text in files():
-            path.write_text(text, encoding="utf-8")
+            if path in stale:  # a header that is only touched rebuilds everything
+                path.write_text(text, encoding="utf-8")
     elif stale:
         sys.exit(f"{', '.join(str(p.relative_to(ROOT)) for p in stale)}: not up to date; run ops/make_methods.py")
 

@@ -66,7 +66,9 @@ template <class Managed> Tensor taken(const nb::capsule& capsule, const char* na
 Tensor tensor_of(nb::handle array) {
   if (nb::isinstance<Tensor>(array)) return nb::cast<Tensor>(array);
   if (!nb::hasattr(array, "__dlpack__"))
-    throw nb::type_error("minnow takes arrays of NumPy, PyTorch and others that have __dlpack__");
+    throw nb::type_error(
+        "minnow takes arrays of NumPy, PyTorch and others that have __dlpack__; of a list or a number, "
+        "numpy.array(x, numpy.float32)");
   nb::object capsule;
   try {
     capsule = array.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(1, 0));
@@ -134,6 +136,9 @@ nb::object call(const onnx::Model& model, nb::args arrays) {
   return nb::len(result) == 1 ? nb::object(result[0]) : nb::tuple(result);
 }
 
+/// A str, or what has a path.
+std::string path_of(nb::handle path) { return nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(path)); }
+
 /// Bytes that are no UTF-8, which a model may write, are replaced.
 nb::object text_of(const std::string& bytes) {
   return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), std::ssize(bytes), "replace"));
@@ -151,7 +156,9 @@ NB_MODULE(_minnow, m) {
   });
 
   nb::class_<Tensor>(m, "Tensor", "An array of minnow; numpy.from_dlpack() and torch.from_dlpack() share its memory.")
-      .def_prop_ro("shape", [](const Tensor& t) { return nb::tuple(nb::cast(sizes(t.shape(here())))); })
+      .def_prop_ro(
+          "shape", [](const Tensor& t) { return nb::tuple(nb::cast(sizes(t.shape(here())))); },
+          nb::sig("def shape(self) -> tuple[int, ...]"))
       .def_prop_ro("dtype", [](const Tensor& t) { return std::string(name_of(t.dtype(here()))); })
       .def_prop_ro("device", [](const Tensor& t) { return t.device(here()).str(); })
       .def_prop_ro("name", [](const Tensor& t) { return t.name(here()); })
@@ -166,8 +173,10 @@ NB_MODULE(_minnow, m) {
       .def(
           "item", [](const Tensor& t) { return t.item<double>(here()); }, "The value of the only element.")
       .def("backward", [](const Tensor& t) { t.backward(BackwardOptions{}, here()); })
-      .def("to",
-           [](const Tensor& t, const std::string& device) { return t.to(Device(device, here()), ToOptions{}, here()); })
+      .def(
+          "to",
+          [](const Tensor& t, const std::string& device) { return t.to(Device(device, here()), ToOptions{}, here()); },
+          nb::arg("device"))
       .def(
           "numpy", [](const Tensor& t) { return nb::module_::import_("numpy").attr("from_dlpack")(t.cpu(here())); },
           "An array of NumPy, of the same memory if that is on the CPU.")
@@ -175,6 +184,8 @@ NB_MODULE(_minnow, m) {
       .def("__dlpack_device__",
            [](const Tensor& t) {
              const Device device = t.device(here());
+             if (device.is_sim())
+               throw DeviceError("other libraries cannot read the simulated device\nexport t.to(\"cpu\")", here());
              return std::pair(device.is_cpu() ? 1 : 2, device.index());
            })
       .def("__len__", [](const Tensor& t) { return t.size(0, here()); })
@@ -187,7 +198,8 @@ NB_MODULE(_minnow, m) {
 
   nb::class_<onnx::Model>(m, "Model", "A model of ONNX.")
       .def("__call__", &call, nb::arg("inputs"),
-           "The outputs. Arrays give arrays of their library, without gradients; tensors give tensors.")
+           "The outputs. Arrays give arrays of their library, without gradients; tensors give tensors.",
+           nb::sig("def __call__(self, *inputs: typing.Any) -> typing.Any"))
       .def("__repr__", [](const onnx::Model& net) { return net.describe(); })
       .def_prop_ro("input_names", &onnx::Model::input_names)
       .def_prop_ro("output_names", &onnx::Model::output_names)
@@ -199,30 +211,39 @@ NB_MODULE(_minnow, m) {
             for (const auto& [name, tensor] : net.state_dict()) result[name.c_str()] = nb::cast(tensor);
             return result;
           },
-          "Parameters and buffers by name, of the model's memory.")
+          "Parameters and buffers by name, of the model's memory.",
+          nb::sig("def state_dict(self) -> dict[str, Tensor]"))
       .def(
           "train", [](onnx::Model& net, bool on) { net.train(on); }, nb::arg("on") = true)
       .def("eval", [](onnx::Model& net) { net.eval(); })
-      .def("to", [](onnx::Model& net, const std::string& device) { net.to(Device(device, here()), here()); })
+      .def(
+          "to", [](onnx::Model& net, const std::string& device) { net.to(Device(device, here()), here()); },
+          nb::arg("device"))
       .def(
           "save",
-          [](const onnx::Model& net, const std::string& path) { save(net.state_dict(), path, Metadata{}, here()); },
-          "Writes the weights, for example as net.safetensors.")
-      .def("load_weights", [](onnx::Model& net, const std::string& path) {
-        net.load_state_dict(load(path, Device(), here()), {}, here());
-      });
+          [](const onnx::Model& net, nb::handle path) { save(net.state_dict(), path_of(path), Metadata{}, here()); },
+          nb::arg("path"), "Writes the weights, for example as net.safetensors.",
+          nb::sig("def save(self, path: str | os.PathLike[str]) -> None"))
+      .def(
+          "load_weights",
+          [](onnx::Model& net, nb::handle path) {
+            net.load_state_dict(load(path_of(path), Device(), here()), {}, here());
+          },
+          nb::arg("path"), "Reads them, from a file of safetensors, NumPy (.npz) or PyTorch (.pt).",
+          nb::sig("def load_weights(self, path: str | os.PathLike[str]) -> None"));
   m.def(
-      "load", [](const std::string& path) { return onnx::load(path, here()); }, nb::arg("path"),
-      "Reads a model of ONNX.");
+      "load", [](nb::handle path) { return onnx::load(path_of(path), here()); }, nb::arg("path"),
+      "Reads a model of ONNX.", nb::sig("def load(path: str | os.PathLike[str]) -> Model"));
 
   nb::class_<LanguageModel>(m, "LanguageModel", "Llama 3, SmolLM2, Qwen2 and others of their form.")
       .def(
           "__init__",
-          [](LanguageModel* self, const std::string& path, const std::string& device) {
+          [](LanguageModel* self, nb::handle path, const std::string& device) {
             const detail::CallSite site(here());
-            new (self) LanguageModel(path, device);
+            new (self) LanguageModel(path_of(path), device);
           },
-          nb::arg("path"), nb::arg("device") = "cpu", "Reads a GGUF file, or a folder of Hugging Face's.")
+          nb::arg("path"), nb::arg("device") = "cpu", "Reads a GGUF file, or a folder of Hugging Face's.",
+          nb::sig("def __init__(self, path: str | os.PathLike[str], device: str = 'cpu') -> None"))
       .def(
           "generate",
           [](const LanguageModel& model, const std::string& text, std::int64_t max_tokens, double temperature,
@@ -248,7 +269,10 @@ NB_MODULE(_minnow, m) {
           nb::arg("top_k") = 0, nb::arg("top_p") = 1.0, nb::arg("seed") = 0, nb::arg("chat") = false,
           nb::arg("on_text") = nb::none(),
           "What follows a text, or with chat=True the answer to it. on_text is called with each part as it is "
-          "written.");
+          "written.",
+          nb::sig("def generate(self, text: str, *, max_tokens: int = 100, temperature: float = 0.0, top_k: int = 0, "
+                  "top_p: float = 1.0, seed: int = 0, chat: bool = False, "
+                  "on_text: collections.abc.Callable[[str], object] | None = None) -> str"));
 
   m.def("manual_seed", &manual_seed, nb::arg("seed"));
   m.def(

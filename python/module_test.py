@@ -5,6 +5,7 @@ Without NumPy it is skipped, with status 77; what needs PyTorch is left out with
 import gc
 import json
 import os
+import pathlib
 import shutil
 import sys
 import tempfile
@@ -32,7 +33,7 @@ Y = [[3.5, 6.5], [2.5, 5.5], [-1.5, -4.5]]
 
 
 def model(name="affine"):
-    return minnow.load(os.path.join(MODELS, name + ".onnx"))
+    return minnow.load(pathlib.Path(MODELS, name + ".onnx"))
 
 
 class Arrays(unittest.TestCase):
@@ -75,6 +76,16 @@ class Arrays(unittest.TestCase):
         frozen = np.arange(3.0)
         frozen.flags.writeable = False
         np.testing.assert_array_equal(minnow.tensor(frozen).numpy(), frozen)
+
+
+class Stub(unittest.TestCase):
+    def test_it_has_the_types_of_all_names(self):
+        folder = pathlib.Path(minnow.__file__).parent
+        self.assertTrue((folder / "py.typed").exists())
+        stub = (folder / "_minnow.pyi").read_text(encoding="utf-8")
+        for name in minnow.__all__:
+            self.assertRegex(stub, rf"(class|def) {name}\b")
+        self.assertIn("def load(path: str | os.PathLike[str]) -> Model", stub)
 
 
 class Models(unittest.TestCase):
@@ -123,8 +134,8 @@ class Models(unittest.TestCase):
         self.assertFalse(np.allclose(net(x), before))
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "net.safetensors")
-            net.save(path)
-            other.load_weights(path)
+            net.save(pathlib.Path(path))
+            other.load_weights(pathlib.Path(path))
         np.testing.assert_array_equal(other(x), net(x))
 
     def test_devices(self):
@@ -132,6 +143,10 @@ class Models(unittest.TestCase):
         net.to("sim:0")
         y = net(minnow.tensor(np.array(X, np.float32)).to("sim:0"))
         self.assertEqual(y.device, "sim:0")
+        with self.assertRaisesRegex(RuntimeError, "simulated device"):
+            y.__dlpack_device__()
+        with self.assertRaisesRegex(RuntimeError, "other libraries cannot read sim:0"):
+            np.from_dlpack(y.detach())
         np.testing.assert_array_equal(y.detach().numpy(), Y)
 
     def test_errors_name_the_line_of_python(self):
@@ -140,6 +155,8 @@ class Models(unittest.TestCase):
             model()(np.zeros((1, 3), np.float32))
         with self.assertRaisesRegex(OSError, "gone.onnx"):
             minnow.load("gone.onnx")
+        with self.assertRaisesRegex(TypeError, "PathLike"):
+            minnow.load(3)
         with self.assertRaisesRegex(ValueError, "1 inputs|inputs are given"):
             model()()
 

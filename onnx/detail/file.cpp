@@ -1,5 +1,6 @@
 #include <minnow/onnx/detail/file.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
@@ -53,7 +54,9 @@ class Reader {
       else m.skip();
     }
     if (!graph || !has_opset) fail("it has no graph, or does not say its opset");
-    if (model.opset < 13 || model.opset > 25) fail(fmt::format("its opset is {}; minnow reads 13 to 25", model.opset));
+    if (model.opset < 13 || model.opset > 25)
+      fail(fmt::format("its opset is {}; minnow reads 13 to 25, e.g. opset_version=18 of torch.onnx.export",
+                       model.opset));
     read_graph(pbf_reader(*graph), model);
     return model;
   }
@@ -90,7 +93,7 @@ class Reader {
   }
 
   void read_graph(pbf_reader m, FileModel& model) {
-    std::vector<std::string> inputs;
+    std::vector<FilePort> inputs;
     std::set<std::string> weights;
     while (m.next()) {
       if (is(m, 1)) {
@@ -103,24 +106,58 @@ class Reader {
       } else if (is(m, 11)) {
         inputs.push_back(port(m.get_message()));
       } else if (is(m, 12)) {
-        model.outputs.push_back(port(m.get_message()));
+        model.outputs.push_back(port(m.get_message()).name);
       } else if (m.tag() == 15) {
         fail("sparse weights");
       } else {
         m.skip();
       }
     }
-    for (const std::string& name : inputs)
-      if (!weights.count(name)) model.inputs.push_back(name);
+    for (FilePort& input : inputs)
+      if (!weights.count(input.name)) model.inputs.push_back(std::move(input));
   }
 
-  std::string port(pbf_reader m) const {
-    std::string name;
+  FilePort port(pbf_reader m) const {
+    FilePort port;
+    while (m.next()) {
+      if (is(m, 1)) {
+        port.name = text(m);
+      } else if (is(m, 2)) {
+        pbf_reader type = m.get_message();
+        while (type.next())
+          if (is(type, 1)) tensor_type(type.get_message(), port);
+          else type.skip();
+      } else {
+        m.skip();
+      }
+    }
+    if (port.name.empty()) fail("an input or output without a name");
+    return port;
+  }
+
+  void tensor_type(pbf_reader m, FilePort& port) const {
+    while (m.next()) {
+      if (is(m, 1, Wire::varint)) {
+        port.dtype = dtype_of(m.get_int32());
+      } else if (is(m, 2)) {
+        port.shape.emplace();
+        pbf_reader shape = m.get_message();
+        while (shape.next())
+          if (is(shape, 1)) port.shape->push_back(size(shape.get_message()));
+          else shape.skip();
+      } else {
+        m.skip();
+      }
+    }
+  }
+
+  std::string size(pbf_reader m) const {
+    std::string found = "?";
     while (m.next())
-      if (is(m, 1)) name = text(m);
+      if (is(m, 1, Wire::varint)) found = std::to_string(m.get_int64());
+      else if (is(m, 2)) found = text(m);
       else m.skip();
-    if (name.empty()) fail("an input or output without a name");
-    return name;
+    return found.empty() ? "?" : found;
   }
 
   FileNode node(pbf_reader m) const {
@@ -330,7 +367,13 @@ FileModel read(const std::string& path, SourceLocation where) {
   file.read(0, std::as_writable_bytes(std::span(bytes)));
   try {
     return reader.model(bytes);
-  } catch (const protozero::exception& e) { reader.fail(fmt::format("damaged bytes ({})", e.what())); }
+  } catch (const protozero::exception& e) {
+    // A page of a server, or what stands in for a large file in git.
+    const std::string_view begin = std::string_view(bytes).substr(0, 20);
+    if (std::all_of(begin.begin(), begin.end(), [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }))
+      reader.fail(fmt::format("a text that begins with '{}'", begin.substr(0, begin.find('\n'))));
+    reader.fail(fmt::format("damaged bytes, or not all of them ({})", e.what()));
+  }
 }
 
 }  // namespace minnow::onnx::detail

@@ -20,12 +20,20 @@ struct FileNode {
   std::map<std::string, FileAttribute> attributes;
 };
 
+/// What a file says of an input.
+struct FilePort {
+  std::string name;
+  std::optional<DType> dtype;
+  std::optional<std::vector<std::string>> shape;  ///< numbers, and names or "?" of sizes that are left open
+};
+
 /// A model as its file has it.
 struct FileModel {
   std::int64_t opset = 0;
   std::vector<FileNode> nodes;
   std::vector<std::pair<std::string, Tensor>> weights;
-  std::vector<std::string> inputs, outputs;  ///< inputs without the weights that are listed there
+  std::vector<FilePort> inputs;  ///< without the weights that are listed there
+  std::vector<std::string> outputs;
 };
 
 /// The dtype of a DataType of ONNX, if Tensor has it.

@@ -336,6 +336,8 @@ Tensor scatter_add(const In& x_, int dim, const In& index_, const In& source_) {
   const Tensor &x = op[0], &source = op[2], index = detail::wide_index(op[1]);
   const Tensor part = detail::cropped(source, index);
   Tensor y = raw::scatter_add(x, dim, index, part);
+  if (is_heard()) [[unlikely]]
+    tell("scatter_add", {y}, {{"x", x}, {"index", op[1]}, {"source", part}}, {{"dim", dim}});
   return op.record(std::move(y), {x, part}, [dim, index = Saved(index)](const Tensor& g, Needs needs) -> Gradients {
     return {g, needs[1] ? gather(g, dim, index()) : Tensor()};
   });

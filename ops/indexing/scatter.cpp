@@ -11,6 +11,7 @@
 #include <minnow/ops/indexing/masked.h>
 #include <minnow/ops/indexing/sort.h>
 #include <minnow/ops/reductions/reduce.h>
+#include <minnow/tensor/backend/tell.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/dtype_switch.h>
 #include <minnow/tensor/error.h>
@@ -195,7 +196,11 @@ Tensor scatter_add_(const In& x, int dim, const In& index_, const In& source) {
   const Tensor from = detail::cropped(*source, index);
   return detail::in_place(
       "scatter_add_", x, records(*x, from), [&] { return scatter_add(x, dim, index, from); },
-      [&] { raw::scatter_add_(x, dim, index, from); });
+      [&] {
+        raw::scatter_add_(x, dim, index, from);
+        if (is_heard()) [[unlikely]]
+          tell("scatter_add_", {*x}, {{"self", *x}, {"index", *index_}, {"source", from}}, {{"dim", dim}});
+      });
 }
 
 Tensor scatter_reduce(const In& x, int dim, const In& index_, const In& source, Scatter reduce, bool include_self) {

@@ -173,6 +173,45 @@ TEST_F(OnnxLoad, OutputsMayBeInputsWeightsAndOneValueTwice) {
   EXPECT_TRUE(equal(results[4], ones({4})));
 }
 
+TEST_F(OnnxLoad, ComputesOperatorsThatOnlyOthersWrite) {
+  const auto run = [&](const char* op, const std::vector<Tensor>& inputs) {
+    std::string bytes;
+    {
+      pbf_writer model(bytes);
+      {
+        pbf_writer graph(model, 7);
+        Names names;
+        for (std::size_t i = 0; i < inputs.size(); ++i) names.push_back("x" + std::to_string(i));
+        add_node(graph, op, names, {"y"});
+        for (const std::string& name : names) add_port(graph, 11, name.c_str());
+        add_port(graph, 12, "y");
+      }
+      pbf_writer(model, 8).add_int64(2, 18);
+    }
+    write_bytes(path, bytes);
+    return onnx::load(path)(inputs)[0];
+  };
+  const Tensor x = arange(6.0).reshape({3, 2}), rows = tensor({2, 0}).reshape({2, 1});
+  EXPECT_EQ(run("GatherND", {x, rows}).to_vector<float>(), (std::vector<float>{4, 5, 0, 1}));
+  EXPECT_EQ(run("GatherND", {x, tensor({{-1, 1}, {1, 0}})}).to_vector<float>(), (std::vector<float>{5, 2}));
+  EXPECT_EQ(run("ScatterND", {x, rows, tensor({{7.F, 8.F}, {9.F, 10.F}})}).to_vector<float>(),
+            (std::vector<float>{9, 10, 2, 3, 7, 8}));
+  EXPECT_EQ(run("ScatterElements", {x, tensor({{-1, 0}}), tensor({{7.F, 8.F}})}).to_vector<float>(),
+            (std::vector<float>{0, 8, 2, 3, 7, 5}));
+  EXPECT_EQ(run("QuantizeLinear", {x, tensor(0.5F), tensor(3).to(uint8)}).to_vector<std::uint8_t>(),
+            (std::vector<std::uint8_t>{3, 5, 7, 9, 11, 13}));
+  expect_contains(error_of<FormatError>([&] { run("GatherND", {x, tensor({{3}})}); }), "beyond dimension 0 of [3, 2]");
+  expect_contains(error_of<FormatError>([&] {
+                    run("ScatterND", {x, rows, ones({3})});
+                  }),
+                  "updates are not of the size");
+
+  const Tensor leaf = x.clone().requires_grad_(), update = ones({2, 2}).requires_grad_();
+  (run("ScatterND", {leaf, rows, update}) * x).sum().backward();
+  EXPECT_EQ(leaf.grad().to_vector<float>(), (std::vector<float>{0, 0, 2, 3, 0, 0}));
+  EXPECT_EQ(update.grad().to_vector<float>(), (std::vector<float>{4, 5, 0, 1}));
+}
+
 TEST_F(OnnxLoad, NamesOperatorsThatItDoesNotHave) {
   const std::string error = fault([](pbf_writer& g) {
     add_node(g, "Quux", {}, {"a"});
@@ -196,6 +235,8 @@ TEST_F(OnnxLoad, RefusesGraphsThatMakeNoSense) {
   expect_contains(fault(identity("x", "z")), "'y', which is used before it is computed");
   expect_contains(fault(identity("x", "y"), 12), "its opset is 12");
   expect_contains(fault([](pbf_writer& g) { add_port(g, 11, "x"); }), "a graph without outputs");
+  write_bytes(path, "<!DOCTYPE html>\n<html>");
+  expect_contains(error_of<FormatError>([&] { (void)onnx::load(path); }), "a text that begins with '<!DOCTYPE html>'");
   write_bytes(path, "");
   expect_contains(error_of<FormatError>([&] { (void)onnx::load(path); }), "it has no graph");
 }
@@ -242,7 +283,15 @@ TEST_F(OnnxLoad, ACallChecksItsInputs) {
   nn::Linear net(3, 2);
   const onnx::Model loaded = again(net, {zeros({2, 3})});
   expect_contains(error_of<ValueError>([&] { (void)loaded(zeros({2, 3}), zeros({2, 3})); }), "2 inputs are given");
-  expect_contains(error_of<ShapeError>([&] { (void)loaded(zeros({2, 4})); }), "linear");
+  const std::string error = error_of<ShapeError>([&] { (void)loaded(zeros({2, 4})); });
+  expect_contains(error, "an input is not what the file says");
+  expect_contains(error,
+                  "input  float32[2, 4] on cpu, the file says float32[batch, 3]\nbecause of that: ShapeError: linear");
+  expect_contains(error_of<DTypeError>([&] {
+                    (void)loaded(zeros({2, 3}, float64));
+                  }),
+                  "the file says float32[batch, 3]");
+  EXPECT_EQ(loaded(zeros({0, 3})).shape(), (Shape{0, 2}));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <minnow/minnow.h>
@@ -28,11 +29,72 @@ std::string folder, only;
 
 bool is_wanted(const std::string& name) { return name.compare(0, only.size(), only) == 0; }
 
+/// What a step of SGD makes of the parameters, by their names, and the gradients of the inputs, "input 0", ...
+std::map<std::string, Tensor> step(const nn::Module& net, const onnx::Forward& forward, const Inputs& given) {
+  Inputs inputs;
+  for (const Tensor& x : given) inputs.push_back(x.is_floating_point() ? x.clone().requires_grad_() : x);
+  Tensor loss = zeros({});
+  for (const Tensor& y : forward(inputs))
+    if (y.is_floating_point()) loss = loss + y.square().mean();
+  std::map<std::string, Tensor> found;
+  if (!loss.requires_grad()) return found;
+  loss.backward();
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].grad().defined()) found["input " + std::to_string(i)] = inputs[i].grad();
+  const NoGradGuard no_grad;
+  for (const auto& [parameter, p] : net.named_parameters())
+    if (p.grad().defined()) found[parameter] = p.sub_(p.grad() * 0.1);
+  return found;
+}
+
+/// The first difference between a step of the model and one of that which was loaded again; empty if there is none.
+std::string step_fault(const std::string& name, const nn::Module& net, const onnx::Forward& forward, onnx::Model loaded,
+                       const Inputs& inputs) {
+  std::map<std::string, Tensor> wanted;
+  try {
+    wanted = step(net, forward, inputs);
+  } catch (const AutogradError&) { return ""; }  // int8
+  const auto again = [&](std::span<const Tensor> x) { return loaded.forward(Inputs(x.begin(), x.end())); };
+  const std::map<std::string, Tensor> got = step(loaded, again, inputs);
+  // Recurrent layers have their gates in another order, and a constant in place of weight_norm's two.
+  const std::string kind = name.substr(0, 3);
+  const bool has_others = kind == "lst" || kind == "gru" || kind == "rnn" || kind == "wei";
+  for (const auto& [key, value] : wanted) {
+    const auto found = got.find(key);
+    if (found != got.end() && !allclose(found->second, value, 1e-5, 1e-5, true)) return key + " differs after a step";
+    if (found == got.end() && !has_others) return key + " has no gradient when it is loaded again";
+  }
+  return "";
+}
+
+using Fault = std::function<void(std::string)>;
+
+/// Inputs and outputs for some sizes, which the loaded model computes too.
+void write_cases(const std::string& path, const onnx::Forward& forward, const Make& make,
+                 const std::optional<onnx::Model>& loaded, const Fault& fault) {
+  const NoGradGuard no_grad;
+  for (const std::int64_t batch : {1, 2, 7}) {
+    const Inputs inputs = make(batch);
+    const std::vector<Tensor> outputs = forward(inputs);
+    StateDict values;
+    for (std::size_t i = 0; i < inputs.size(); ++i) values.set("in" + std::to_string(i), inputs[i]);
+    for (std::size_t i = 0; i < outputs.size(); ++i) values.set("out" + std::to_string(i), outputs[i]);
+    save(values, path + "." + std::to_string(batch) + ".npz");
+    if (!loaded) continue;
+    try {
+      const std::vector<Tensor> again = (*loaded)(inputs);
+      for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (again[i].shape() != outputs[i].shape() || !allclose(again[i], outputs[i], 1e-5, 1e-5, true))
+          fault("loaded again, output " + std::to_string(i) + " differs: " + again[i].shape().str());
+    } catch (const Error& e) { fault(e.what()); }
+  }
+}
+
 void write(const std::string& name, const nn::Module& net, const onnx::Forward& forward, const Make& make,
            const onnx::SaveOptions& options) {
   if (!is_wanted(name)) return;
   const std::string path = folder + "/" + name;
-  const auto fault = [&](std::string text) {
+  const Fault fault = [&](std::string text) {
     std::replace(text.begin(), text.end(), '\n', ';');
     std::printf("%s: %s\n", name.c_str(), text.c_str());
   };
@@ -44,22 +106,12 @@ void write(const std::string& name, const nn::Module& net, const onnx::Forward& 
     fault(e.what());
     if (!std::filesystem::exists(path + ".onnx")) return;
   }
-  const NoGradGuard no_grad;
-  for (const std::int64_t batch : {1, 2, 7}) {
-    const Inputs inputs = make(batch);
-    const std::vector<Tensor> outputs = forward(inputs);
-    StateDict values;
-    for (std::size_t i = 0; i < inputs.size(); ++i) values.set("in" + std::to_string(i), inputs[i]);
-    for (std::size_t i = 0; i < outputs.size(); ++i) values.set("out" + std::to_string(i), outputs[i]);
-    save(values, path + "." + std::to_string(batch) + ".npz");
-    if (!loaded) continue;
-    try {
-      const std::vector<Tensor> again = loaded->forward(inputs);
-      for (std::size_t i = 0; i < outputs.size(); ++i)
-        if (again[i].shape() != outputs[i].shape() || !allclose(again[i], outputs[i], 1e-5, 1e-5, true))
-          fault("loaded again, output " + std::to_string(i) + " differs: " + again[i].shape().str());
-    } catch (const Error& e) { fault(e.what()); }
-  }
+  write_cases(path, forward, make, loaded, fault);
+  if (!loaded) return;
+  try {
+    const std::string text = step_fault(name, net, forward, *loaded, make(3));
+    if (!text.empty()) fault(text);
+  } catch (const Error& e) { fault(e.what()); }
 }
 
 /// A module of one tensor.
@@ -150,6 +202,13 @@ void layers() {
         {2, 4, 6});
   layer("upsample_bicubic", nn::Upsample({.size = {7, 9}, .mode = Interpolation::bicubic}), {2, 4, 6});
   layer("upsample_exact", nn::Upsample({.size = {7, 9}, .mode = Interpolation::nearest_exact}), {2, 4, 6});
+  for (const auto& [name, mode] :
+       {std::pair("antialias", Interpolation::bilinear), {"antialias_cubic", Interpolation::bicubic}})
+    function(name,
+             [=, mode = mode](const Tensor& x) {
+               return interpolate(x, {.size = {5, 3}, .mode = mode, .antialias = true});
+             },
+             {2, 9, 8});
   layer("upsample_area", nn::Upsample({.size = {2, 3}, .mode = Interpolation::area}), {2, 4, 6});
   layer("pixel_shuffle", nn::PixelShuffle(2), {8, 3, 4});
   layer("pixel_unshuffle", nn::PixelUnshuffle(2), {2, 6, 4});
@@ -162,6 +221,7 @@ void layers() {
   layer("unfold", nn::Unfold(3, {.padding = 1, .stride = 2}), {3, 7, 6});
   layer("fold", nn::Fold({5, 6}, 2), {12, 20});
   layer("quantized", nn::quantize_dynamic(nn::Sequential(nn::Linear(8, 16), nn::ReLU(), nn::Linear(16, 4))), {8});
+  layer("quantized_3d", nn::quantize_dynamic(nn::Linear(8, 3)), {4, 8});
   layer("embedding", nn::Embedding(10, 4), [](std::int64_t batch) -> Inputs { return {randint(0, 10, {batch, 5})}; });
   layer("softmax", nn::Softmax(1), {3, 4});
   layer("log_softmax", nn::LogSoftmax(-1), {3, 4});
@@ -269,6 +329,15 @@ void functions() {
   f("f_matmul", [](const Tensor& x) { return matmul(x, x.mT()) + bmm(x, x.transpose(1, 2)); });
   f("f_lerp", [](const Tensor& x) { return lerp(x, x * 2, 0.3) + addcmul(x, x, x, 0.5) + add(x, x, 0.5); });
   f("f_attached", [](const Tensor& x) { return x.detach().flatten(1).view({x.size(0), 24}).clone().contiguous(); });
+  f("f_scatter_add", [](const Tensor& x) {
+    const Tensor index = (abs(x) * 2).to(int64).remainder(4);
+    return scatter_add(x, 1, index, x * 2) + zeros_like(x).scatter_add_(1, index(all, slice(0, 2)), x);
+  });
+  f("f_logaddexp", [](const Tensor& x) {
+    const Tensor far = masked_fill(x * 20, x > 1, kInfinity), low = masked_fill(flip(x, {1}), x < -1, -kInfinity);
+    return logaddexp(x, flip(x, {2})) + nan_to_num(logaddexp(far, low), 0, 5, -5) + logaddexp(x, x);
+  });
+  f("f_nan_to_num", [](const Tensor& x) { return nan_to_num(log(x), 0.5, 3) + nan_to_num(1 / floor(x), 0, 1, -1); });
   f("f_input", [](const Tensor& x) { return x; });
 }
 
