@@ -14,7 +14,7 @@ using namespace minnow;
 
 namespace {
 
-constexpr std::int64_t kIgnored = -100;  // a target that cross_entropy leaves out
+using models::kIgnored;
 
 /// What a user asks without a file.
 std::vector<text::Chat> own_chats() {
@@ -54,17 +54,6 @@ data::TensorDataset<2> pack(const std::vector<text::Chat>& chats, const Tongue& 
   return {tensor(tokens).view({-1, length}), tensor(targets).view({-1, length})};
 }
 
-struct Answers {
-  Tensor logits, targets;  // of the tokens that count: [n, vocab_size] and [n]
-};
-
-/// The logits are computed where they are needed alone: they are the largest tensor.
-Answers answers(const models::LlamaForCausalLM& net, const Tensor& tokens, const Tensor& targets) {
-  const Tensor counted = nonzero(targets.flatten() != kIgnored).flatten();
-  const Tensor x = net.model(tokens).flatten(0, 1);
-  return {net.lm_head(index_select(x, 0, counted)), index_select(targets.flatten(), 0, counted)};
-}
-
 struct Options {
   std::int64_t epochs = 2, batch = 8, pieces = 1, length = 256;
   double lr = 2e-4;
@@ -101,7 +90,7 @@ double train(models::LlamaForCausalLM& net, nn::Module& parts, const Tongue& ton
         Tensor part;
         {
           const Autocast guard(bfloat16, {.enabled = o.amp});
-          const auto [logits, right] = answers(net, tokens.narrow(0, at, rows), targets.narrow(0, at, rows));
+          const auto [logits, right] = models::answers(net, tokens.narrow(0, at, rows), targets.narrow(0, at, rows));
           part = nn::cross_entropy(logits, right, {.reduction = nn::Reduction::sum}) / total;
         }
         part.backward();
@@ -121,7 +110,7 @@ double train(models::LlamaForCausalLM& net, nn::Module& parts, const Tongue& ton
     metrics::Accuracy right;
     metrics::Mean loss;
     for (auto& [tokens, targets] : epoch.batches_without_steps(valid)) {
-      const auto [logits, wanted] = answers(net, tokens, targets);
+      const auto [logits, wanted] = models::answers(net, tokens, targets);
       right.update(logits, wanted);
       loss.update(nn::cross_entropy(logits, wanted), static_cast<double>(wanted.size(0)));
     }
@@ -168,11 +157,11 @@ int main(int argc, char** argv) {
       o.lr = std::max(o.lr, 3e-3);
       return train(net, net, tongue, chats, o, device);
     }
-    const llm::Checkpoint checkpoint = llm::load_checkpoint(path, weights == "file");
+    llm::Checkpoint checkpoint = llm::load_checkpoint(path, weights == "file");
     const Tongue tongue = tongue_of(checkpoint, path);
     if (!tongue.chat)
       throw ValueError("--model: the model has no chat template\ngive one that was trained on conversations");
-    models::LlamaForCausalLM net = models::load_llama(checkpoint);
+    models::LlamaForCausalLM net = models::load_llama(std::move(checkpoint));
     net.to(device);
     keep_in(weights, net);
     net.model.checkpoint_layers(checkpoints);

@@ -37,10 +37,10 @@ int main(int argc, char** argv) {
       tongue = tongue_of_bytes();
       net.emplace(small_config(*tongue));
     } else {
-      const llm::Checkpoint checkpoint = llm::load_checkpoint(path, weights == "file");
+      llm::Checkpoint checkpoint = llm::load_checkpoint(path, weights == "file");
       tongue = tongue_of(checkpoint, path);
-      net.emplace(models::load_llama(checkpoint));
       options.stops = checkpoint.config.eos_token_id;
+      net.emplace(models::load_llama(std::move(checkpoint)));
     }
     net->to(device).eval();
     if (!adapter_path.empty()) llm::lora::load(*net, adapter_path).merge();

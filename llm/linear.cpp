@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <utility>
 #include <vector>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/llm/detail/blocks.h>
@@ -19,12 +20,15 @@
 namespace minnow::llm {
 namespace {
 
+thread_local bool uninitialized = false;
+
 Tensor initial(const Shape& shape, std::int64_t in_features, SourceLocation where) {
   const CallSite site("Linear", where);
   if (in_features <= 0 || shape[0] <= 0)
     throw ValueError(
         fmt::format("Linear: in_features and out_features must be positive, got {} and {}", in_features, shape[0]),
         where);
+  if (uninitialized) return empty(shape);
   const double bound = 1 / std::sqrt(static_cast<double>(in_features));
   return nn::init::uniform_(empty(shape), -bound, bound);
 }
@@ -42,6 +46,10 @@ const char* name_of(GgufType type) {
 }
 
 }  // namespace
+
+Uninitialized::Uninitialized() : before_(std::exchange(uninitialized, true)) {}
+Uninitialized::~Uninitialized() { uninitialized = before_; }
+bool Uninitialized::is_on() { return uninitialized; }
 
 Linear::Linear(std::int64_t in_features, std::int64_t out_features, bool with_bias, SourceLocation where)
     : weight(parameter("weight", initial({out_features, in_features}, in_features, where))),

@@ -119,10 +119,11 @@ struct LlamaModel : nn::Module {
   nn::RMSNorm norm;
 
   explicit LlamaModel(const llm::LlamaConfig& c)
-      : embed_tokens(child("embed_tokens", nn::Embedding(c.vocab_size, c.hidden_size))),
+      : embed_tokens(child("embed_tokens", nn::Embedding(1, c.hidden_size))),
         norm(child("norm", nn::RMSNorm(c.hidden_size, {.eps = c.rms_norm_eps}))),
         config_(c) {
-    nn::init::normal_(embed_tokens.weight, 0, 0.02);
+    embed_tokens.weight.set_data(minnow::empty({c.vocab_size, c.hidden_size}));
+    if (!llm::Uninitialized::is_on()) nn::init::normal_(embed_tokens.weight, 0, 0.02);
     for (std::int64_t i = 0; i < c.num_hidden_layers; ++i) layers.push_back(LlamaDecoderLayer(c));
   }
 
@@ -205,6 +206,19 @@ struct LlamaForCausalLM : nn::Module {
   }
 };
 
+inline constexpr std::int64_t kIgnored = -100;  ///< a target that cross_entropy leaves out
+
+struct LlamaAnswers {
+  Tensor logits, targets;  ///< of the tokens that count: [n, vocab_size] and [n]
+};
+/// What a loss needs of tokens and targets, int64 [N, T].  The logits are computed where they are needed alone: they
+/// are the largest tensor.
+inline LlamaAnswers answers(const LlamaForCausalLM& net, const Tensor& tokens, const Tensor& targets) {
+  const Tensor counted = nonzero(targets.flatten() != kIgnored).flatten();
+  const Tensor x = net.model(tokens).flatten(0, 1);
+  return {net.lm_head(index_select(x, 0, counted)), index_select(targets.flatten(), 0, counted)};
+}
+
 struct GenerateOptions {
   std::int64_t max_new_tokens = 100;
   llm::SamplerOptions sampling{};
@@ -265,11 +279,14 @@ inline std::vector<std::vector<std::int64_t>> generate(const LlamaForCausalLM& n
   return written;
 }
 
-/// A model of a checkpoint, whose weights it takes over.
-inline LlamaForCausalLM load_llama(const llm::Checkpoint& checkpoint) {
-  LlamaForCausalLM net(checkpoint.config);
+/// A model of a checkpoint, whose memory it takes over.
+inline LlamaForCausalLM load_llama(llm::Checkpoint&& checkpoint) {
+  LlamaForCausalLM net = [&] {
+    const llm::Uninitialized guard;
+    return LlamaForCausalLM(checkpoint.config);
+  }();
   minnow::StateDict weights;
-  for (const auto& [name, tensor] : checkpoint.weights) {
+  for (auto& [name, tensor] : checkpoint.weights) {
     if (tensor.dtype() != minnow::uint8) {
       weights.set(name, tensor);
       continue;
@@ -279,8 +296,22 @@ inline LlamaForCausalLM load_llama(const llm::Checkpoint& checkpoint) {
     nn::replace(linear, llm::Linear(tensor, linear.in_features(), linear.bias));
     weights.set(layer + ".blocks", tensor);
   }
+  checkpoint.weights = {};
+  for (const auto& [name, parameter] : net.named_parameters())  // others are copied, or refused
+    if (const Tensor* const value = weights.find(name);
+        value != nullptr && value->dtype() == parameter.dtype() && value->shape() == parameter.shape())
+      parameter.set_data(*value);
+  if (net.lm_head.weight.is_same(net.model.embed_tokens.weight))  // each of both has a handle of its own
+    net.lm_head.weight.set_data(net.model.embed_tokens.weight);
   net.load_state_dict(weights, {.convert = true});
   return net;
+}
+/// One that the checkpoint keeps its own memory beside.
+inline LlamaForCausalLM load_llama(const llm::Checkpoint& checkpoint) {
+  llm::Checkpoint copy = checkpoint;
+  copy.weights = {};
+  for (const auto& [name, tensor] : checkpoint.weights) copy.weights.set(name, tensor.clone());
+  return load_llama(std::move(copy));
 }
 
 }  // namespace models

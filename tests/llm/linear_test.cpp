@@ -22,34 +22,60 @@ Tensor numbers_of(const llm::Linear& layer) { return layer(eye(layer.in_features
 
 TEST(BlockLinear, ComputesWithTheNumbersOfItsBlocks) {
   manual_seed(1);
-  const Tensor w = randn({70, 96});
+  const Tensor w = randn({70, 224});
   for (const auto& [type, step] : kRoundings) {
-    const llm::Linear layer(llm::quantize(w, type), 96, randn({70}));
+    const llm::Linear layer(llm::quantize(w, type), 224, randn({70}));
     EXPECT_FALSE(layer.weight.defined());
-    const llm::Linear plain(llm::quantize(w, type), 96);
+    const llm::Linear plain(llm::quantize(w, type), 224);
     const Tensor numbers = numbers_of(plain);
     EXPECT_LT(amax(abs(numbers - w)).item<double>(), 0.55 * step * amax(abs(w)).item<double>());
     for (const std::int64_t rows : {1, 3, 4, 8, 9, 40}) {
-      const Tensor x = randn({rows, 96}).requires_grad_(true);
+      const Tensor x = randn({rows, 224}).requires_grad_(true);
       const Tensor y = layer(x), want = linear(x.detach(), numbers, layer.bias);
       expect_close(y, want, layer.describe(), {1e-4, 1e-4});
       const Tensor g = randn(y.shape());
       y.backward(g);
       expect_close(x.grad(), matmul(g, numbers), "the gradient of " + layer.describe(), {1e-4, 1e-4});
     }
-    EXPECT_EQ(layer(randn({2, 3, 96})).shape(), (Shape{2, 3, 70}));
-    EXPECT_EQ(layer(zeros({0, 96})).shape(), (Shape{0, 70}));
-    EXPECT_EQ(layer(zeros({2, 96}, bfloat16)).dtype(), bfloat16);
-    EXPECT_THROW(layer(zeros({2, 95})), ShapeError);
+    EXPECT_EQ(layer(randn({2, 3, 224})).shape(), (Shape{2, 3, 70}));
+    EXPECT_EQ(layer(zeros({0, 224})).shape(), (Shape{0, 70}));
+    EXPECT_EQ(layer(zeros({2, 224}, bfloat16)).dtype(), bfloat16);
+    EXPECT_THROW(layer(zeros({2, 223})), ShapeError);
   }
   const llm::Linear zero(llm::quantize(zeros({3, 32}), llm::GgufType::q4_0), 32);
   expect_close(numbers_of(zero), zeros({3, 32}), "zeros", {0, 0});
-  const Tensor x = randn({2, 96}, float32).requires_grad_(true);
-  const llm::Linear layer(llm::quantize(w, llm::GgufType::q8_0), 96);
+  const Tensor x = randn({2, 224}, float32).requires_grad_(true);
+  const llm::Linear layer(llm::quantize(w, llm::GgufType::q8_0), 224);
   const Tensor first = grad(sum(square(layer(x))), x, {.create_graph = true});
   const Tensor second = grad(sum(first), x);
   const Tensor numbers = numbers_of(layer);
-  expect_close(second, 2 * matmul(matmul(ones({2, 96}), numbers.t()), numbers), "second derivatives", {1e-2, 1e-4});
+  expect_close(second, 2 * matmul(matmul(ones({2, 224}), numbers.t()), numbers), "second derivatives", {1e-2, 1e-4});
+}
+
+TEST(BlockLinear, ComputesInParts) {
+  manual_seed(4);
+  const Tensor w = randn({140000, 32}) * 0.1;  // more numbers than are dequantized at a time
+  const llm::Linear layer(llm::quantize(w, llm::GgufType::q8_0), 32);
+  const Tensor x = randn({9, 32}).requires_grad_(true), numbers = numbers_of(layer), y = layer(x);
+  expect_close(y, linear(x.detach(), numbers), "the product", {1e-5, 1e-5});
+  const Tensor g = randn(y.shape());
+  y.backward(g);
+  expect_close(x.grad(), matmul(g, numbers), "its gradient", {1e-3, 1e-4});
+}
+
+TEST(BlockLinear, BeginsWithoutValuesUnderAGuard) {
+  manual_seed(5);
+  const llm::Linear first(3, 2);
+  manual_seed(5);
+  {
+    const llm::Uninitialized guard;
+    { const llm::Uninitialized inner; }
+    EXPECT_TRUE(llm::Uninitialized::is_on());
+    const llm::Linear none(3, 2);  // draws no numbers
+    EXPECT_EQ(none.weight.shape(), (Shape{2, 3}));
+  }
+  EXPECT_FALSE(llm::Uninitialized::is_on());
+  expect_close(llm::Linear(3, 2).weight, first.weight, "drawn", {0, 0});
 }
 
 TEST(BlockLinear, StandsInForTheLayersOfANetwork) {

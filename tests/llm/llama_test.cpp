@@ -56,6 +56,17 @@ TEST(Llama, ComputesWhatHuggingFacesDo) {
   }
 }
 
+TEST(Llama, TakesOverTheMemoryOfACheckpointThatIsGivenAway) {
+  llm::Checkpoint checkpoint = llm::load_checkpoint(kLlmData + "llama.gguf");
+  const Tensor embedding = checkpoint.weights.at("model.embed_tokens.weight");
+  const models::LlamaForCausalLM beside = models::load_llama(checkpoint);
+  EXPECT_NE(beside.model.embed_tokens.weight.storage(), embedding.storage());
+  const models::LlamaForCausalLM net = models::load_llama(std::move(checkpoint));
+  EXPECT_EQ(net.model.embed_tokens.weight.storage(), embedding.storage());
+  EXPECT_TRUE(net.lm_head.weight.is_same(net.model.embed_tokens.weight));
+  EXPECT_EQ(net.lm_head.weight.storage(), embedding.storage());
+}
+
 TEST(Llama, WithACacheGivesTheSameLogits) {
   models::LlamaForCausalLM net = model_of("llama");
   const NoGradGuard no_grad;
