@@ -114,16 +114,14 @@ struct LlamaDecoderLayer : nn::Module {
 };
 
 struct LlamaModel : nn::Module {
-  nn::Embedding embed_tokens;
+  llm::Embedding embed_tokens;
   nn::ModuleList layers = child("layers", nn::ModuleList());
   nn::RMSNorm norm;
 
   explicit LlamaModel(const llm::LlamaConfig& c)
-      : embed_tokens(child("embed_tokens", nn::Embedding(1, c.hidden_size))),
+      : embed_tokens(child("embed_tokens", llm::Embedding(c.vocab_size, c.hidden_size))),
         norm(child("norm", nn::RMSNorm(c.hidden_size, {.eps = c.rms_norm_eps}))),
         config_(c) {
-    embed_tokens.weight.set_data(minnow::empty({c.vocab_size, c.hidden_size}));
-    if (!llm::Uninitialized::is_on()) nn::init::normal_(embed_tokens.weight, 0, 0.02);
     for (std::int64_t i = 0; i < c.num_hidden_layers; ++i) layers.push_back(LlamaDecoderLayer(c));
   }
 
@@ -170,7 +168,7 @@ struct LlamaModel : nn::Module {
   void prepare(LlamaCache& cache, const Tensor& tokens) const {
     const std::int64_t rows = tokens.size(0);
     if (cache.layers_.empty()) {
-      const minnow::TensorOptions like{.dtype = embed_tokens.weight.dtype(), .device = tokens.device()};
+      const minnow::TensorOptions like{.dtype = embed_tokens.dtype(), .device = tokens.device()};
       const minnow::Shape shape{rows, config_.num_key_value_heads, cache.capacity_, config_.head_dim};
       for (std::int64_t i = 0; i < layers.size(); ++i)
         cache.layers_.push_back({minnow::empty(shape, like), minnow::empty(shape, like)});
@@ -233,7 +231,7 @@ inline std::vector<std::vector<std::int64_t>> generate(const LlamaForCausalLM& n
                                                        const std::vector<std::vector<std::int64_t>>& prompts,
                                                        const GenerateOptions& o) {
   const minnow::NoGradGuard no_grad;
-  const minnow::Device device = net.model.embed_tokens.weight.device();
+  const minnow::Device device = net.model.embed_tokens.device();
   std::size_t longest = 0, shortest = std::numeric_limits<std::size_t>::max();
   for (const auto& prompt : prompts)
     longest = std::max(longest, prompt.size()), shortest = std::min(shortest, prompt.size());
@@ -291,9 +289,13 @@ inline LlamaForCausalLM load_llama(llm::Checkpoint&& checkpoint) {
       weights.set(name, tensor);
       continue;
     }
-    const std::string layer = name.substr(0, name.rfind('.'));  // of a linear layer in blocks
-    auto& linear = net.get_submodule<llm::Linear>(layer);
-    nn::replace(linear, llm::Linear(tensor, linear.in_features(), linear.bias));
+    const std::string layer = name.substr(0, name.rfind('.'));  // in blocks
+    if (layer == "model.embed_tokens") {
+      nn::replace(net.model.embed_tokens, llm::Embedding(tensor, checkpoint.config.hidden_size));
+    } else {
+      auto& linear = net.get_submodule<llm::Linear>(layer);
+      nn::replace(linear, llm::Linear(tensor, linear.in_features(), linear.bias));
+    }
     weights.set(layer + ".blocks", tensor);
   }
   checkpoint.weights = {};
@@ -301,7 +303,8 @@ inline LlamaForCausalLM load_llama(llm::Checkpoint&& checkpoint) {
     if (const Tensor* const value = weights.find(name);
         value != nullptr && value->dtype() == parameter.dtype() && value->shape() == parameter.shape())
       parameter.set_data(*value);
-  if (net.lm_head.weight.is_same(net.model.embed_tokens.weight))  // each of both has a handle of its own
+  if (net.lm_head.weight.defined() &&
+      net.lm_head.weight.is_same(net.model.embed_tokens.weight))  // each of both has a handle of its own
     net.lm_head.weight.set_data(net.model.embed_tokens.weight);
   net.load_state_dict(weights, {.convert = true});
   return net;

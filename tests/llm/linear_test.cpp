@@ -113,6 +113,23 @@ TEST(BlockLinear, StandsInForTheLayersOfANetwork) {
   EXPECT_TRUE(has(error_of<ValueError>([&] { adapter.merge(); }), "few bits"));
 }
 
+TEST(BlockEmbedding, ReadsTheRowsOfItsBlocks) {
+  manual_seed(6);
+  const Tensor w = randn({50, 64}), tokens = tensor({{3, 49, 3}, {0, 7, 1}});
+  const llm::Embedding table(llm::quantize(w, llm::GgufType::q8_0), 64);
+  EXPECT_EQ(table.dtype(), float32);
+  EXPECT_TRUE(has(table.describe(), "50, 64, q8_0"));
+  const llm::Linear same(llm::quantize(w, llm::GgufType::q8_0), 64);
+  expect_close(table(tokens), embedding(tokens, numbers_of(same)), "rows", {0, 0});
+  EXPECT_EQ(table(zeros({0, 2}, int64)).shape(), (Shape{0, 2, 64}));
+  EXPECT_THROW(table(tensor({50})), IndexError);
+  EXPECT_THROW(llm::Embedding(zeros({2, 35}, uint8), 32), ValueError);
+  EXPECT_THROW(llm::Embedding(0, 3), ValueError);
+  const llm::Embedding trained(50, 64);
+  sum(trained(tokens)).backward();
+  EXPECT_TRUE(trained.weight.grad().defined());
+}
+
 TEST(BlockLinear, RefusesWhatHasNoBlocks) {
   EXPECT_THROW((void)llm::quantize(zeros({2, 33}), llm::GgufType::q8_0), ValueError);
   EXPECT_THROW((void)llm::quantize(zeros({2, 32}), llm::GgufType::f32), ValueError);

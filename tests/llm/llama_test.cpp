@@ -67,6 +67,17 @@ TEST(Llama, TakesOverTheMemoryOfACheckpointThatIsGivenAway) {
   EXPECT_EQ(net.lm_head.weight.storage(), embedding.storage());
 }
 
+TEST(Llama, ComputesTheSameWithTheBlocksOfAFile) {
+  const NoGradGuard no_grad;
+  const models::LlamaForCausalLM net = models::load_llama(llm::load_checkpoint(kLlmData + "llama.gguf", true));
+  EXPECT_FALSE(net.model.embed_tokens.weight.defined() || net.lm_head.weight.defined());
+  EXPECT_EQ(net.model.embed_tokens.blocks.storage(), net.lm_head.blocks.storage());
+  models::LlamaForCausalLM plain = model_of("llama.gguf"), blocks = net;
+  expect_close(blocks(golden_llm().at("ids")), plain(golden_llm().at("ids")), "logits", {1e-4, 1e-4});
+  const models::GenerateOptions options{.max_new_tokens = 5};
+  EXPECT_EQ(models::generate(net, {{5, 6}}, options), models::generate(plain, {{5, 6}}, options));
+}
+
 TEST(Llama, WithACacheGivesTheSameLogits) {
   models::LlamaForCausalLM net = model_of("llama");
   const NoGradGuard no_grad;
