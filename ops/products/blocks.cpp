@@ -18,6 +18,18 @@ Tensor in_parts(const Tensor& x, const Tensor& blocks, BlockFormat format, std::
   const Tensor y = raw::new_result({n, transposed ? in : out}, DType::float32, x.device());
   Backend& backend = dispatch({{"x", x}});
   const auto as_batch = [](const Tensor& t) { return raw::unsqueeze(t, 0); };
+  if (n > calls::BlockProduct::kMostBlockRows && format == BlockFormat::bf16 &&
+      backend.computes_half(DType::bfloat16)) {  // the blocks are an ordinary matrix
+    const Shape shape{out, in};
+    const Tensor w(blocks.storage(), DType::bfloat16, shape, contiguous_strides(shape), blocks.storage_offset() / 2);
+    WorkCount::add(n * out * in);
+    backend.run(calls::Matmul{as_batch(raw::cast(x, DType::bfloat16)),
+                              as_batch(transposed ? w : raw::transpose(w, 0, 1)),
+                              View(),
+                              as_batch(y),
+                              {}});
+    return y;
+  }
   for (std::int64_t first = 0; first < out; first += each) {
     const std::int64_t rows = std::min(each, out - first);
     const Tensor w = dequantized(blocks, format, first, rows);
