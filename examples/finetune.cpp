@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <minnow/minnow.h>
 
 #include "models/llama.h"
@@ -34,6 +35,10 @@ data::TensorDataset<2> pack(const std::vector<text::Chat>& chats, const Tongue& 
   const std::int64_t end = tongue.chat->end(tongue.tokenizer);
   std::vector<std::int64_t> tokens, targets, row, row_targets;
   const auto finish = [&] {
+    if (std::all_of(row_targets.begin(), row_targets.end(), [](std::int64_t t) { return t == kIgnored; })) {
+      row.clear(), row_targets.clear();  // its answer was cut off: nothing to learn
+      return;
+    }
     row.resize(static_cast<std::size_t>(length), end);
     row_targets.resize(static_cast<std::size_t>(length), kIgnored);
     tokens.insert(tokens.end(), row.begin(), row.end());
@@ -51,6 +56,10 @@ data::TensorDataset<2> pack(const std::vector<text::Chat>& chats, const Tongue& 
     }
   }
   if (!row.empty()) finish();
+  if (tokens.empty())
+    throw ValueError("--data: of " + std::to_string(chats.size()) +
+                     " conversations none has an answer within --length " + std::to_string(length) +
+                     " tokens\ngive messages of the role 'assistant', or a larger --length");
   return {tensor(tokens).view({-1, length}), tensor(targets).view({-1, length})};
 }
 
@@ -150,6 +159,7 @@ int main(int argc, char** argv) {
   program.option("--run", o.run, "folder of the run, in which it is saved and goes on where it was; empty: none");
   return program.run(argc, argv, [&](Device device) {
     const std::vector<text::Chat> chats = file.empty() ? own_chats() : text::read_chats(file);
+    if (!output.empty()) std::filesystem::create_directories(output);  // before hours of training
     if (path.empty()) {
       const Tongue tongue = tongue_of_bytes();
       models::LlamaForCausalLM net(small_config(tongue));
@@ -166,8 +176,8 @@ int main(int argc, char** argv) {
     keep_in(weights, net);
     net.model.checkpoint_layers(checkpoints);
     llm::lora::Adapter adapter = llm::lora::attach(net, lora);
-    std::printf("%lld of %lld parameters are trained\n", static_cast<long long>(adapter.num_parameters()),
-                static_cast<long long>(net.num_parameters()));
+    std::printf("%lld parameters are trained, beside %s weights\n", static_cast<long long>(adapter.num_parameters()),
+                weights == "file" ? "the file's" : weights.c_str());
     const double score = train(net, adapter, tongue, chats, o, device);
     if (!output.empty()) adapter.save(output, path);
     return score;

@@ -127,6 +127,8 @@ struct LlamaModel : nn::Module {
 
   Tensor forward(const Tensor& tokens) override { return run(tokens, nullptr); }
 
+  std::int64_t max_positions() const { return config_.max_position_embeddings; }
+
   /// Keep the inputs of the layers alone for backward, which computes the rest again.
   void checkpoint_layers(bool on) { checkpoints_ = on; }
 
@@ -134,7 +136,7 @@ struct LlamaModel : nn::Module {
   Tensor run(const Tensor& tokens, LlamaCache* cache) const {
     LlamaPlaces places{.cache = cache};
     const std::int64_t length = cache ? cache->length_ : 0, count = tokens.size(1), end = length + count;
-    if (end > (cache ? cache->capacity_ : config_.max_position_embeddings))
+    if (end > config_.max_position_embeddings || (cache && end > cache->capacity_))
       throw minnow::ValueError("Llama: " + std::to_string(end) + " tokens are too many\nthe model has " +
                                std::to_string(config_.max_position_embeddings) + " positions" +
                                (cache ? ", the cache room for " + std::to_string(cache->capacity_) : ""));
@@ -225,8 +227,9 @@ struct GenerateOptions {
   std::function<bool(std::size_t, std::int64_t)> on_token{};
 };
 
-/// The tokens that follow each of several prompts, which may be of different lengths.  Each has a Sampler of its own.
-/// ValueError without prompts, for an empty one, and where the model has too few positions.
+/// The tokens that follow each of several prompts, which may be of different lengths; no more than the model has
+/// positions for.  Each has a Sampler of its own.  ValueError without prompts, for an empty one, and for one that is
+/// too long.
 inline std::vector<std::vector<std::int64_t>> generate(const LlamaForCausalLM& net,
                                                        const std::vector<std::vector<std::int64_t>>& prompts,
                                                        const GenerateOptions& o) {
@@ -244,8 +247,10 @@ inline std::vector<std::vector<std::int64_t>> generate(const LlamaForCausalLM& n
     rows.insert(rows.end(), prompt.begin(), prompt.end());
   }
   const auto count = static_cast<std::int64_t>(prompts.size());
-  LlamaCache cache(static_cast<std::int64_t>(longest) + o.max_new_tokens,
-                   longest > shortest ? minnow::tensor(padding, device) : Tensor());
+  const auto longest_prompt = static_cast<std::int64_t>(longest);
+  const std::int64_t most =
+      std::min(o.max_new_tokens, std::max<std::int64_t>(1, net.model.max_positions() - longest_prompt + 1));
+  LlamaCache cache(longest_prompt + most, longest > shortest ? minnow::tensor(padding, device) : Tensor());
   std::vector<llm::Sampler> samplers;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     llm::SamplerOptions own = o.sampling;
@@ -256,7 +261,7 @@ inline std::vector<std::vector<std::int64_t>> generate(const LlamaForCausalLM& n
   std::vector<bool> ended(prompts.size());
   std::vector<std::int64_t> last(prompts.size());
   Tensor next = minnow::tensor(rows, device).view({count, -1});
-  for (std::int64_t step = 0; step < o.max_new_tokens; ++step) {
+  for (std::int64_t step = 0; step < most; ++step) {
     const Tensor logits = net(next, cache).to(minnow::float32).cpu().contiguous();
     const std::int64_t tokens = logits.size(1);
     bool any = false;

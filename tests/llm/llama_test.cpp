@@ -92,6 +92,8 @@ TEST(Llama, WithACacheGivesTheSameLogits) {
   net(ids, other);
   EXPECT_THROW(net(ids(slice(0, 1), slice(0, 1)), other), ValueError);
   EXPECT_THROW(net(zeros({1, 65}, int64)), ValueError);
+  models::LlamaCache larger(100);
+  EXPECT_THROW(net(zeros({1, 65}, int64), larger), ValueError);
   net.to(bfloat16);
   models::LlamaCache half(9);
   EXPECT_EQ(net(ids, half).dtype(), bfloat16);
@@ -116,6 +118,9 @@ TEST(Llama, SeveralPromptsGiveWhatEachGivesAlone) {
   EXPECT_EQ(models::generate(net, prompts, options), models::generate(net, prompts, options));
   EXPECT_THROW(models::generate(net, {}, options), ValueError);
   EXPECT_THROW(models::generate(net, {{1}, {}}, options), ValueError);
+  const std::vector<std::int64_t> longest(60, 3);
+  EXPECT_EQ(models::generate(net, {longest}, {.max_new_tokens = 10})[0].size(), 5U);  // of 64 positions
+  EXPECT_THROW(models::generate(net, {std::vector<std::int64_t>(65, 3)}, options), ValueError);
 }
 
 TEST(Lora, ComputesWhatPeftDoes) {

@@ -1,4 +1,5 @@
-"""finetune_resume_test.py PROGRAM: a fine-tuning that is killed and started again learns with the same losses; --amp, too.
+"""finetune_resume_test.py PROGRAM: a fine-tuning that is killed and started again learns with the same losses, also with
+--amp; and what it refuses.
 
 PROGRAM is examples/finetune, whose small model needs no file."""
 
@@ -48,6 +49,17 @@ class Resume(unittest.TestCase):
         self.assertGreater(whole.count("train/loss"), 100)
         self.assertEqual(whole, parts)
         return whole
+
+    def test_what_cannot_be_learned_or_written_is_said_first(self):
+        data = os.path.join(self.folder, "chat.jsonl")
+        for text in ("", '{"messages": [{"role": "user", "content": "hi"}]}\n'):
+            with open(data, "w") as file:
+                file.write(text)
+            _, errors = self.start("run", "--data", data).communicate(timeout=60)
+            self.assertIn(f"of {len(text.splitlines())} conversations none has an answer", errors)
+        output, errors = self.start("run", "--output", os.path.join(data, "adapter")).communicate(timeout=60)
+        self.assertIn("Not a directory", errors)
+        self.assertNotIn("epoch", output)
 
     def test_a_killed_one(self):
         whole = self.killed_and_resumed()
