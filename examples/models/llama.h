@@ -304,13 +304,19 @@ inline LlamaForCausalLM load_llama(llm::Checkpoint&& checkpoint) {
     weights.set(layer + ".blocks", tensor);
   }
   checkpoint.weights = {};
-  for (const auto& [name, parameter] : net.named_parameters())  // others are copied, or refused
-    if (const Tensor* const value = weights.find(name);
-        value != nullptr && value->dtype() == parameter.dtype() && value->shape() == parameter.shape())
-      parameter.set_data(*value);
-  if (net.lm_head.weight.defined() &&
-      net.lm_head.weight.is_same(net.model.embed_tokens.weight))  // each of both has a handle of its own
-    net.lm_head.weight.set_data(net.model.embed_tokens.weight);
+  for (const auto& [name, parameter] : net.named_parameters()) {
+    const Tensor* const value = weights.find(name);
+    if (value == nullptr || !value->is_floating_point() || value->shape() != parameter.shape()) continue;  // is refused
+    const Tensor own = value->to(parameter.dtype());  // one after the other, so that few are there twice
+    parameter.set_data(own);
+    weights.set(name, own);
+  }
+  if (net.lm_head.weight.defined() && net.lm_head.weight.is_same(net.model.embed_tokens.weight)) {
+    net.lm_head.weight.set_data(net.model.embed_tokens.weight);  // each of both has a handle of its own
+    if (const Tensor* const head = weights.find("lm_head.weight");
+        head != nullptr && head->shape() == net.lm_head.weight.shape())
+      weights.set("lm_head.weight", net.model.embed_tokens.weight);
+  }
   net.load_state_dict(weights, {.convert = true});
   return net;
 }
