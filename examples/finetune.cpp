@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <minnow/minnow.h>
 
 #include "models/llama.h"
@@ -14,7 +15,7 @@ using namespace minnow;
 
 namespace {
 
-constexpr std::int64_t kIgnored = -100;  // a target that cross_entropy leaves out
+using models::kIgnored;
 
 /// What a user asks without a file.
 std::vector<text::Chat> own_chats() {
@@ -34,6 +35,10 @@ data::TensorDataset<2> pack(const std::vector<text::Chat>& chats, const Tongue& 
   const std::int64_t end = tongue.chat->end(tongue.tokenizer);
   std::vector<std::int64_t> tokens, targets, row, row_targets;
   const auto finish = [&] {
+    if (std::all_of(row_targets.begin(), row_targets.end(), [](std::int64_t t) { return t == kIgnored; })) {
+      row.clear(), row_targets.clear();  // its answer was cut off: nothing to learn
+      return;
+    }
     row.resize(static_cast<std::size_t>(length), end);
     row_targets.resize(static_cast<std::size_t>(length), kIgnored);
     tokens.insert(tokens.end(), row.begin(), row.end());
@@ -51,18 +56,11 @@ data::TensorDataset<2> pack(const std::vector<text::Chat>& chats, const Tongue& 
     }
   }
   if (!row.empty()) finish();
+  if (tokens.empty())
+    throw ValueError("--data: of " + std::to_string(chats.size()) +
+                     " conversations none has an answer within --length " + std::to_string(length) +
+                     " tokens\ngive messages of the role 'assistant', or a larger --length");
   return {tensor(tokens).view({-1, length}), tensor(targets).view({-1, length})};
-}
-
-struct Answers {
-  Tensor logits, targets;  // of the tokens that count: [n, vocab_size] and [n]
-};
-
-/// The logits are computed where they are needed alone: they are the largest tensor.
-Answers answers(const models::LlamaForCausalLM& net, const Tensor& tokens, const Tensor& targets) {
-  const Tensor counted = nonzero(targets.flatten() != kIgnored).flatten();
-  const Tensor x = net.model(tokens).flatten(0, 1);
-  return {net.lm_head(index_select(x, 0, counted)), index_select(targets.flatten(), 0, counted)};
 }
 
 struct Options {
@@ -101,7 +99,7 @@ double train(models::LlamaForCausalLM& net, nn::Module& parts, const Tongue& ton
         Tensor part;
         {
           const Autocast guard(bfloat16, {.enabled = o.amp});
-          const auto [logits, right] = answers(net, tokens.narrow(0, at, rows), targets.narrow(0, at, rows));
+          const auto [logits, right] = models::answers(net, tokens.narrow(0, at, rows), targets.narrow(0, at, rows));
           part = nn::cross_entropy(logits, right, {.reduction = nn::Reduction::sum}) / total;
         }
         part.backward();
@@ -121,7 +119,7 @@ double train(models::LlamaForCausalLM& net, nn::Module& parts, const Tongue& ton
     metrics::Accuracy right;
     metrics::Mean loss;
     for (auto& [tokens, targets] : epoch.batches_without_steps(valid)) {
-      const auto [logits, wanted] = answers(net, tokens, targets);
+      const auto [logits, wanted] = models::answers(net, tokens, targets);
       right.update(logits, wanted);
       loss.update(nn::cross_entropy(logits, wanted), static_cast<double>(wanted.size(0)));
     }
@@ -161,6 +159,7 @@ int main(int argc, char** argv) {
   program.option("--run", o.run, "folder of the run, in which it is saved and goes on where it was; empty: none");
   return program.run(argc, argv, [&](Device device) {
     const std::vector<text::Chat> chats = file.empty() ? own_chats() : text::read_chats(file);
+    if (!output.empty()) std::filesystem::create_directories(output);  // before hours of training
     if (path.empty()) {
       const Tongue tongue = tongue_of_bytes();
       models::LlamaForCausalLM net(small_config(tongue));
@@ -168,17 +167,17 @@ int main(int argc, char** argv) {
       o.lr = std::max(o.lr, 3e-3);
       return train(net, net, tongue, chats, o, device);
     }
-    const llm::Checkpoint checkpoint = llm::load_checkpoint(path, weights == "file");
+    llm::Checkpoint checkpoint = llm::load_checkpoint(path, weights == "file");
     const Tongue tongue = tongue_of(checkpoint, path);
     if (!tongue.chat)
       throw ValueError("--model: the model has no chat template\ngive one that was trained on conversations");
-    models::LlamaForCausalLM net = models::load_llama(checkpoint);
+    models::LlamaForCausalLM net = models::load_llama(std::move(checkpoint));
     net.to(device);
     keep_in(weights, net);
     net.model.checkpoint_layers(checkpoints);
     llm::lora::Adapter adapter = llm::lora::attach(net, lora);
-    std::printf("%lld of %lld parameters are trained\n", static_cast<long long>(adapter.num_parameters()),
-                static_cast<long long>(net.num_parameters()));
+    std::printf("%lld parameters are trained, beside %s weights\n", static_cast<long long>(adapter.num_parameters()),
+                weights == "file" ? "the file's" : weights.c_str());
     const double score = train(net, adapter, tongue, chats, o, device);
     if (!output.empty()) adapter.save(output, path);
     return score;

@@ -33,18 +33,22 @@ int main(int argc, char** argv) {
   return program.run(argc, argv, [&](Device device) {
     std::optional<Tongue> tongue;
     std::optional<models::LlamaForCausalLM> net;
+    std::optional<llm::lora::Adapter> adapter;
     if (path.empty()) {
       tongue = tongue_of_bytes();
       net.emplace(small_config(*tongue));
     } else {
-      const llm::Checkpoint checkpoint = llm::load_checkpoint(path, weights == "file");
+      llm::Checkpoint checkpoint = llm::load_checkpoint(path, weights == "file");
       tongue = tongue_of(checkpoint, path);
-      net.emplace(models::load_llama(checkpoint));
       options.stops = checkpoint.config.eos_token_id;
+      net.emplace(models::load_llama(std::move(checkpoint)));
     }
     net->to(device).eval();
-    if (!adapter_path.empty()) llm::lora::load(*net, adapter_path).merge();
-    keep_in(weights, *net);
+    const bool merged = weights == "float32" || weights == "bfloat16";  // fewer bits would round the adapter away
+    if (!merged) keep_in(weights, *net);
+    if (!adapter_path.empty()) adapter.emplace(llm::lora::load(*net, adapter_path));
+    if (adapter && merged) adapter->merge();
+    if (merged) keep_in(weights, *net);
     sampling.seed = static_cast<std::uint64_t>(randint(0, std::int64_t{1} << 40, {1}).item<std::int64_t>());
 
     std::vector<std::int64_t> tokens;
@@ -72,6 +76,7 @@ int main(int argc, char** argv) {
     const double speed =
         static_cast<double>(written[0].size() - (written[0].empty() ? 0 : 1)) / std::max(1e-9, seconds(first, clock()));
     std::printf("%s\n", decoder.end().c_str());
+    std::fflush(stdout);
     std::fprintf(stderr, "%zu tokens read in %.2f s; %zu written, %.1f tokens/s\n", tokens.size(),
                  seconds(begin, first), written[0].size(), speed);
     return speed;

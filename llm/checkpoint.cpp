@@ -66,9 +66,7 @@ Checkpoint from_gguf(const std::string& path, bool keep_blocks, SourceLocation w
           .view({info.shape[0], info.nbytes / std::max<std::int64_t>(1, info.shape[0])});
     };
     const bool keeps = keep_blocks && detail::has_blocks(info.type) && info.shape.rank() == 2 && info.shape[0] > 0;
-    const bool is_embedding = info.name == "token_embd.weight";
-    if (keeps && is_embedding && result.config.tie_word_embeddings) result.weights.set("lm_head.weight", blocks());
-    Tensor w = keeps && !is_embedding ? blocks() : file.load(info.name, where);
+    Tensor w = keeps ? blocks() : file.load(info.name, where);
     if (permuted &&
         (info.name.find(".attn_q.") != std::string::npos || info.name.find(".attn_k.") != std::string::npos))
       w = put_back(w, result.config.head_dim);
@@ -79,8 +77,9 @@ Checkpoint from_gguf(const std::string& path, bool keep_blocks, SourceLocation w
 
 Checkpoint from_folder(const std::string& path, SourceLocation where) {
   const std::filesystem::path folder = path;
-  const std::string one = folder / "model.safetensors", index = folder / "model.safetensors.index.json";
-  Checkpoint result{read_config(folder / "config.json", where), {}, {}};
+  const std::string one = (folder / "model.safetensors").string(),
+                    index = (folder / "model.safetensors.index.json").string();
+  Checkpoint result{read_config((folder / "config.json").string(), where), {}, {}};
   for (auto& [name, tensor] : load(std::filesystem::exists(index) ? index : one, Device(), where))
     if (!name.ends_with(".rotary_emb.inv_freq")) result.weights.set(name, tensor);  // which old files have
   return result;

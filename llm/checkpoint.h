@@ -20,8 +20,8 @@ struct Checkpoint {
 /// model.safetensors.index.json.   path: "FILE.gguf" or "FOLDER"
 /// FormatError for a file that is not valid, and for a GGUF file that has tensors of other models; IoError;
 /// OutOfMemoryError.
-/// keep_blocks: the weights of linear layers that a GGUF file has in blocks stay as they are: uint8 [rows, bytes of a
-/// row], for llm::Linear.
+/// keep_blocks: the matrices that a GGUF file has in blocks stay as they are: uint8 [rows, bytes of a row], for
+/// llm::Linear and llm::Embedding.
 Checkpoint load_checkpoint(const std::string& path, bool keep_blocks = false,
                            SourceLocation where = SourceLocation::current());
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <utility>
 #include <vector>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/llm/detail/blocks.h>
@@ -19,29 +20,24 @@
 namespace minnow::llm {
 namespace {
 
+thread_local bool uninitialized = false;
+
 Tensor initial(const Shape& shape, std::int64_t in_features, SourceLocation where) {
   const CallSite site("Linear", where);
   if (in_features <= 0 || shape[0] <= 0)
     throw ValueError(
         fmt::format("Linear: in_features and out_features must be positive, got {} and {}", in_features, shape[0]),
         where);
+  if (uninitialized) return empty(shape);
   const double bound = 1 / std::sqrt(static_cast<double>(in_features));
   return nn::init::uniform_(empty(shape), -bound, bound);
 }
 
-/// The type of which a row of `in` numbers has so many bytes; f32 if there is none.
-GgufType type_of(std::int64_t row_bytes, std::int64_t in) {
-  for (const GgufType type : {GgufType::q8_0, GgufType::q4_0, GgufType::q4_1, GgufType::bf16})
-    if (in % detail::kBlock == 0 && row_bytes == in / detail::kBlock * block_bytes(detail::format_of(type)))
-      return type;
-  return GgufType::f32;
-}
-
-const char* name_of(GgufType type) {
-  return type == GgufType::q8_0 ? "q8_0" : type == GgufType::q4_0 ? "q4_0" : type == GgufType::q4_1 ? "q4_1" : "bf16";
-}
-
 }  // namespace
+
+Uninitialized::Uninitialized() : before_(std::exchange(uninitialized, true)) {}
+Uninitialized::~Uninitialized() { uninitialized = before_; }
+bool Uninitialized::is_on() { return uninitialized; }
 
 Linear::Linear(std::int64_t in_features, std::int64_t out_features, bool with_bias, SourceLocation where)
     : weight(parameter("weight", initial({out_features, in_features}, in_features, where))),
@@ -51,15 +47,8 @@ Linear::Linear(std::int64_t in_features, std::int64_t out_features, bool with_bi
 
 Linear::Linear(const In& given, std::int64_t in_features, const Tensor& with_bias) : in_(in_features), out_(0) {
   const CallSite site("Linear", given.where);
-  if (given->dim() != 2 || given->dtype() != DType::uint8)
-    throw ShapeError("Linear: blocks must be uint8 [out_features, bytes of a row], got " + given->shape().str(),
-                     given.where);
+  type_ = detail::type_of_rows("Linear", given, in_);
   out_ = given->size(0);
-  type_ = type_of(given->size(1), in_);
-  if (type_ == GgufType::f32)
-    throw ValueError(fmt::format("Linear: rows of {} bytes are no blocks of {} numbers\ngive those of quantize()",
-                                 given->size(1), in_),
-                     given.where);
   blocks = buffer("blocks", given->contiguous(), true, given.where);
   if (!with_bias.defined()) return;
   if (with_bias.shape() != Shape{out_})
@@ -77,7 +66,7 @@ Tensor Linear::forward(const Tensor& x) {
 
 std::string Linear::describe() const {
   return fmt::format("Linear({}, {}{}{})", in_, out_, bias.defined() ? "" : ", no bias",
-                     weight.defined() ? "" : std::string(", ") + name_of(type_));
+                     weight.defined() ? "" : std::string(", ") + detail::name_of(type_));
 }
 
 Tensor quantize(const In& w, GgufType type) {

@@ -8,9 +8,25 @@
 
 namespace minnow::llm {
 
+/// While it lives, what this thread makes of Linear has weights without values: they are loaded next.
+class Uninitialized {
+ public:
+  Uninitialized();
+  ~Uninitialized();
+  Uninitialized(const Uninitialized&) = delete;
+  Uninitialized& operator=(const Uninitialized&) = delete;
+
+  /// Whether one lives on this thread.
+  static bool is_on();
+
+ private:
+  bool before_;
+};
+
 /// y = x Wᵀ + b, as nn::Linear, of a weight that is trained, or of a frozen one of few bits: blocks of a GgufType.
-/// x: [..., in_features]  ->  [..., out_features], computed in float32 where there are blocks.  A frozen weight gives x
-/// its gradient, and needs the CPU.
+/// x: [..., in_features]  ->  [..., out_features], computed in float32 where there are blocks; but many rows of x are
+/// rounded to bfloat16 for blocks of bf16, where the processor multiplies these faster.  A frozen weight gives x its
+/// gradient, and needs the CPU.
 class Linear : public nn::Module {
  public:
   /// ValueError unless in_features and out_features are positive.

@@ -3,6 +3,7 @@
 
 #include <minnow/llm/checkpoint.h>
 #include <minnow/llm/config.h>
+#include <minnow/llm/embedding.h>
 #include <minnow/llm/gguf.h>
 #include <minnow/llm/linear.h>
 #include <minnow/llm/lora.h>

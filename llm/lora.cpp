@@ -151,8 +151,8 @@ void Adapter::save(const std::string& folder, const std::string& base, SourceLoc
   std::filesystem::create_directories(folder, error);
   if (error) throw IoError(fmt::format("lora::Adapter::save: cannot make '{}': {}", folder, error.message()), where);
   const std::filesystem::path path = folder;
-  minnow::save(peft_state_dict(), path / "adapter_model.safetensors", {{"format", "pt"}}, where);
-  detail::write_config(path / "adapter_config.json", options_, base, where);
+  minnow::save(peft_state_dict(), (path / "adapter_model.safetensors").string(), {{"format", "pt"}}, where);
+  detail::write_config((path / "adapter_config.json").string(), options_, base, where);
 }
 
 Adapter attach(nn::Module& net, const Options& options, SourceLocation where) {
@@ -163,8 +163,8 @@ Adapter attach(nn::Module& net, const Options& options, SourceLocation where) {
 Adapter load(nn::Module& net, const std::string& folder, SourceLocation where) {
   const CallSite site("lora::load", where);
   const std::filesystem::path path = folder;
-  const Options options = detail::read_config(path / "adapter_config.json", where);
-  const std::string file = path / "adapter_model.safetensors";
+  const Options options = detail::read_config((path / "adapter_config.json").string(), where);
+  const std::string file = (path / "adapter_model.safetensors").string();
   const StateDict values = minnow::load(file, Device(), where);
   Adapter adapter = attach(net, options, where);
   const StateDict own = adapter.peft_state_dict();

@@ -48,14 +48,14 @@ class LanguageModel {
   }
 
  private:
-  LanguageModel(const minnow::llm::Checkpoint& checkpoint, const std::string& path)
+  LanguageModel(minnow::llm::Checkpoint checkpoint, const std::string& path)
       : tongue_(tongue_of(checkpoint, path)),
-        net_(models::load_llama(checkpoint)),
-        stops_(checkpoint.config.eos_token_id) {
+        stops_(checkpoint.config.eos_token_id),
+        net_(models::load_llama(std::move(checkpoint))) {
     net_.eval();
   }
 
   Tongue tongue_;
-  models::LlamaForCausalLM net_;
   std::vector<std::int64_t> stops_;
+  models::LlamaForCausalLM net_;
 };

@@ -221,12 +221,8 @@ BpeTokenizer::BpeTokenizer(const std::string& vocab_path, const std::string& mer
   if (!io::detail::is_utf8(merges)) refuse(merges_path, "bytes that are not UTF-8", "lines of two tokens", where);
   std::vector<std::size_t> lines;  // of the merges
   std::size_t line_number = 0;
-  for (std::size_t at = 0; at < merges.size();) {
-    const std::size_t stop = std::min(merges.find('\n', at), merges.size());
-    std::string_view line(merges.data() + at, stop - at);
-    at = stop + 1;
+  for (const std::string_view line : detail::lines_of(merges)) {
     ++line_number;
-    if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty() || (line_number == 1 && line.starts_with("#version"))) continue;
     parts.merges.emplace_back(line);
     lines.push_back(line_number);

@@ -49,12 +49,9 @@ std::vector<Chat> read_chats(const std::string& path, SourceLocation where) {
   const std::string text = detail::read_file("read_chats", path, where);
   std::vector<Chat> chats;
   std::size_t number = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t stop = std::min(text.find('\n', at), text.size());
-    std::string_view line(text.data() + at, stop - at);
-    at = stop + 1;
+  for (const std::string_view line : detail::lines_of(text)) {
     ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
     try {
       chats.push_back(read_chat(line));
     } catch (const io::detail::Refusal& refusal) {

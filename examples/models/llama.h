@@ -114,19 +114,20 @@ struct LlamaDecoderLayer : nn::Module {
 };
 
 struct LlamaModel : nn::Module {
-  nn::Embedding embed_tokens;
+  llm::Embedding embed_tokens;
   nn::ModuleList layers = child("layers", nn::ModuleList());
   nn::RMSNorm norm;
 
   explicit LlamaModel(const llm::LlamaConfig& c)
-      : embed_tokens(child("embed_tokens", nn::Embedding(c.vocab_size, c.hidden_size))),
+      : embed_tokens(child("embed_tokens", llm::Embedding(c.vocab_size, c.hidden_size))),
         norm(child("norm", nn::RMSNorm(c.hidden_size, {.eps = c.rms_norm_eps}))),
         config_(c) {
-    nn::init::normal_(embed_tokens.weight, 0, 0.02);
     for (std::int64_t i = 0; i < c.num_hidden_layers; ++i) layers.push_back(LlamaDecoderLayer(c));
   }
 
   Tensor forward(const Tensor& tokens) override { return run(tokens, nullptr); }
+
+  std::int64_t max_positions() const { return config_.max_position_embeddings; }
 
   /// Keep the inputs of the layers alone for backward, which computes the rest again.
   void checkpoint_layers(bool on) { checkpoints_ = on; }
@@ -135,7 +136,7 @@ struct LlamaModel : nn::Module {
   Tensor run(const Tensor& tokens, LlamaCache* cache) const {
     LlamaPlaces places{.cache = cache};
     const std::int64_t length = cache ? cache->length_ : 0, count = tokens.size(1), end = length + count;
-    if (end > (cache ? cache->capacity_ : config_.max_position_embeddings))
+    if (end > config_.max_position_embeddings || (cache && end > cache->capacity_))
       throw minnow::ValueError("Llama: " + std::to_string(end) + " tokens are too many\nthe model has " +
                                std::to_string(config_.max_position_embeddings) + " positions" +
                                (cache ? ", the cache room for " + std::to_string(cache->capacity_) : ""));
@@ -169,7 +170,7 @@ struct LlamaModel : nn::Module {
   void prepare(LlamaCache& cache, const Tensor& tokens) const {
     const std::int64_t rows = tokens.size(0);
     if (cache.layers_.empty()) {
-      const minnow::TensorOptions like{.dtype = embed_tokens.weight.dtype(), .device = tokens.device()};
+      const minnow::TensorOptions like{.dtype = embed_tokens.dtype(), .device = tokens.device()};
       const minnow::Shape shape{rows, config_.num_key_value_heads, cache.capacity_, config_.head_dim};
       for (std::int64_t i = 0; i < layers.size(); ++i)
         cache.layers_.push_back({minnow::empty(shape, like), minnow::empty(shape, like)});
@@ -205,6 +206,19 @@ struct LlamaForCausalLM : nn::Module {
   }
 };
 
+inline constexpr std::int64_t kIgnored = -100;  ///< a target that cross_entropy leaves out
+
+struct LlamaAnswers {
+  Tensor logits, targets;  ///< of the tokens that count: [n, vocab_size] and [n]
+};
+/// What a loss needs of tokens and targets, int64 [N, T].  The logits are computed where they are needed alone: they
+/// are the largest tensor.
+inline LlamaAnswers answers(const LlamaForCausalLM& net, const Tensor& tokens, const Tensor& targets) {
+  const Tensor counted = nonzero(targets.flatten() != kIgnored).flatten();
+  const Tensor x = net.model(tokens).flatten(0, 1);
+  return {net.lm_head(index_select(x, 0, counted)), index_select(targets.flatten(), 0, counted)};
+}
+
 struct GenerateOptions {
   std::int64_t max_new_tokens = 100;
   llm::SamplerOptions sampling{};
@@ -213,13 +227,14 @@ struct GenerateOptions {
   std::function<bool(std::size_t, std::int64_t)> on_token{};
 };
 
-/// The tokens that follow each of several prompts, which may be of different lengths.  Each has a Sampler of its own.
-/// ValueError without prompts, for an empty one, and where the model has too few positions.
+/// The tokens that follow each of several prompts, which may be of different lengths; no more than the model has
+/// positions for.  Each has a Sampler of its own.  ValueError without prompts, for an empty one, and for one that is
+/// too long.
 inline std::vector<std::vector<std::int64_t>> generate(const LlamaForCausalLM& net,
                                                        const std::vector<std::vector<std::int64_t>>& prompts,
                                                        const GenerateOptions& o) {
   const minnow::NoGradGuard no_grad;
-  const minnow::Device device = net.model.embed_tokens.weight.device();
+  const minnow::Device device = net.model.embed_tokens.device();
   std::size_t longest = 0, shortest = std::numeric_limits<std::size_t>::max();
   for (const auto& prompt : prompts)
     longest = std::max(longest, prompt.size()), shortest = std::min(shortest, prompt.size());
@@ -232,8 +247,10 @@ inline std::vector<std::vector<std::int64_t>> generate(const LlamaForCausalLM& n
     rows.insert(rows.end(), prompt.begin(), prompt.end());
   }
   const auto count = static_cast<std::int64_t>(prompts.size());
-  LlamaCache cache(static_cast<std::int64_t>(longest) + o.max_new_tokens,
-                   longest > shortest ? minnow::tensor(padding, device) : Tensor());
+  const auto longest_prompt = static_cast<std::int64_t>(longest);
+  const std::int64_t most =
+      std::min(o.max_new_tokens, std::max<std::int64_t>(1, net.model.max_positions() - longest_prompt + 1));
+  LlamaCache cache(longest_prompt + most, longest > shortest ? minnow::tensor(padding, device) : Tensor());
   std::vector<llm::Sampler> samplers;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     llm::SamplerOptions own = o.sampling;
@@ -244,7 +261,7 @@ inline std::vector<std::vector<std::int64_t>> generate(const LlamaForCausalLM& n
   std::vector<bool> ended(prompts.size());
   std::vector<std::int64_t> last(prompts.size());
   Tensor next = minnow::tensor(rows, device).view({count, -1});
-  for (std::int64_t step = 0; step < o.max_new_tokens; ++step) {
+  for (std::int64_t step = 0; step < most; ++step) {
     const Tensor logits = net(next, cache).to(minnow::float32).cpu().contiguous();
     const std::int64_t tokens = logits.size(1);
     bool any = false;
@@ -265,22 +282,50 @@ inline std::vector<std::vector<std::int64_t>> generate(const LlamaForCausalLM& n
   return written;
 }
 
-/// A model of a checkpoint, whose weights it takes over.
-inline LlamaForCausalLM load_llama(const llm::Checkpoint& checkpoint) {
-  LlamaForCausalLM net(checkpoint.config);
+/// A model of a checkpoint, whose memory it takes over.
+inline LlamaForCausalLM load_llama(llm::Checkpoint&& checkpoint) {
+  LlamaForCausalLM net = [&] {
+    const llm::Uninitialized guard;
+    return LlamaForCausalLM(checkpoint.config);
+  }();
   minnow::StateDict weights;
-  for (const auto& [name, tensor] : checkpoint.weights) {
+  for (auto& [name, tensor] : checkpoint.weights) {
     if (tensor.dtype() != minnow::uint8) {
       weights.set(name, tensor);
       continue;
     }
-    const std::string layer = name.substr(0, name.rfind('.'));  // of a linear layer in blocks
-    auto& linear = net.get_submodule<llm::Linear>(layer);
-    nn::replace(linear, llm::Linear(tensor, linear.in_features(), linear.bias));
+    const std::string layer = name.substr(0, name.rfind('.'));  // in blocks
+    if (layer == "model.embed_tokens") {
+      nn::replace(net.model.embed_tokens, llm::Embedding(tensor, checkpoint.config.hidden_size));
+    } else {
+      auto& linear = net.get_submodule<llm::Linear>(layer);
+      nn::replace(linear, llm::Linear(tensor, linear.in_features(), linear.bias));
+    }
     weights.set(layer + ".blocks", tensor);
+  }
+  checkpoint.weights = {};
+  for (const auto& [name, parameter] : net.named_parameters()) {
+    const Tensor* const value = weights.find(name);
+    if (value == nullptr || !value->is_floating_point() || value->shape() != parameter.shape()) continue;  // is refused
+    const Tensor own = value->to(parameter.dtype());  // one after the other, so that few are there twice
+    parameter.set_data(own);
+    weights.set(name, own);
+  }
+  if (net.lm_head.weight.defined() && net.lm_head.weight.is_same(net.model.embed_tokens.weight)) {
+    net.lm_head.weight.set_data(net.model.embed_tokens.weight);  // each of both has a handle of its own
+    if (const Tensor* const head = weights.find("lm_head.weight");
+        head != nullptr && head->shape() == net.lm_head.weight.shape())
+      weights.set("lm_head.weight", net.model.embed_tokens.weight);
   }
   net.load_state_dict(weights, {.convert = true});
   return net;
+}
+/// One that the checkpoint keeps its own memory beside.
+inline LlamaForCausalLM load_llama(const llm::Checkpoint& checkpoint) {
+  llm::Checkpoint copy = checkpoint;
+  copy.weights = {};
+  for (const auto& [name, tensor] : checkpoint.weights) copy.weights.set(name, tensor.clone());
+  return load_llama(std::move(copy));
 }
 
 }  // namespace models

@@ -45,13 +45,14 @@ inline Tongue tongue_of(const minnow::llm::Checkpoint& checkpoint, const std::st
   namespace text = minnow::text;
   const std::filesystem::path folder = path;
   const auto found = [&](const char* name) { return std::filesystem::exists(folder / name); };
-  Tongue result{
-      checkpoint.gguf ? tokenizer_of(*checkpoint.gguf) : text::BpeTokenizer::from_json(folder / "tokenizer.json"), {}};
+  Tongue result{checkpoint.gguf ? tokenizer_of(*checkpoint.gguf)
+                                : text::BpeTokenizer::from_json((folder / "tokenizer.json").string()),
+                {}};
   std::string form;
   if (checkpoint.gguf && checkpoint.gguf->has("tokenizer.chat_template"))
     form = checkpoint.gguf->text("tokenizer.chat_template");
   for (const char* name : {"chat_template.jinja", "tokenizer_config.json"})  // the template stands in one of them
-    if (!checkpoint.gguf && form.empty() && found(name)) form = text::read_text(folder / name);
+    if (!checkpoint.gguf && form.empty() && found(name)) form = text::read_text((folder / name).string());
   if (form.find("<|im_start|>") != std::string::npos || form.find("<|start_header_id|>") != std::string::npos)
     result.chat = text::ChatForm::of_template(form);
   return result;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fmt/format.h>
+#include <minnow/tensor/error.h>
 #include <minnow/tensor/half.h>
 
 namespace minnow::llm::detail {
@@ -22,7 +24,31 @@ template <class Value> void put_nibbles(std::byte* to, const Value& value) {
   for (std::int64_t i = 0; i < kBlock / 2; ++i) to[i] = static_cast<std::byte>(value(i) | value(i + kBlock / 2) << 4);
 }
 
+/// f32 if there is none.
+GgufType type_of(std::int64_t row_bytes, std::int64_t in) {
+  for (const GgufType type : {GgufType::q8_0, GgufType::q4_0, GgufType::q4_1, GgufType::bf16})
+    if (in % kBlock == 0 && row_bytes == in / kBlock * block_bytes(format_of(type))) return type;
+  return GgufType::f32;
+}
+
 }  // namespace
+
+GgufType type_of_rows(const char* layer, const In& blocks, std::int64_t in) {
+  if (blocks->dim() != 2 || blocks->dtype() != DType::uint8)
+    throw ShapeError(
+        fmt::format("{}: blocks must be uint8 [rows, bytes of a row], got {}", layer, blocks->shape().str()),
+        blocks.where);
+  const GgufType type = type_of(blocks->size(1), in);
+  if (type == GgufType::f32)
+    throw ValueError(fmt::format("{}: rows of {} bytes are no blocks of {} numbers\ngive those of quantize()", layer,
+                                 blocks->size(1), in),
+                     blocks.where);
+  return type;
+}
+
+const char* name_of(GgufType type) {
+  return type == GgufType::q8_0 ? "q8_0" : type == GgufType::q4_0 ? "q4_0" : type == GgufType::q4_1 ? "q4_1" : "bf16";
+}
 
 void quantize(GgufType type, const float* x, std::byte* to, std::int64_t count) {
   const std::int64_t bytes = block_bytes(format_of(type));

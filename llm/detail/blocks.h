@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <minnow/llm/gguf.h>
 #include <minnow/tensor/backend/call_parameters.h>
+#include <minnow/tensor/in.h>
 
 namespace minnow::llm::detail {
 
@@ -20,6 +21,12 @@ constexpr minnow::detail::BlockFormat format_of(GgufType type) {
          : type == GgufType::q4_1 ? BlockFormat::q4_1
                                   : BlockFormat::bf16;
 }
+
+/// The type of which a row of `in` numbers has as many bytes as one of blocks: uint8 [rows, bytes of a row].   layer:
+/// for errors.  ShapeError, ValueError.
+GgufType type_of_rows(const char* layer, const In& blocks, std::int64_t in);
+/// Of a type that has blocks, or of bf16.
+const char* name_of(GgufType type);
 
 /// Rounds `count` numbers, a multiple of kBlock, as llama.cpp does.
 void quantize(GgufType type, const float* numbers, std::byte* blocks, std::int64_t count);

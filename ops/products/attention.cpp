@@ -291,10 +291,30 @@ Tensor flat_mask(const Tensor& mask, const Shape& lead, std::int64_t rows, std::
 
 namespace {
 
+/// Of one row of a query whose heads share keys and values (a token that is generated): the heads of a group are rows
+/// of one head, so that no key or value is repeated.  Undefined where that cannot be.
+Tensor attention_of_groups(const BoundOperands<4>& op, const AttentionOptions& options) {
+  const Tensor &q = op[0], &k = op[1], &v = op[2], &mask = op[3];
+  if (q.size(-2) != 1 || q.size(-3) == k.size(-3) || options.is_causal) return {};
+  if (mask.defined() && mask.dim() > 2 && mask.size(-3) != 1) return {};
+  Shape shape = q.shape();
+  shape[-3] = k.size(-3);
+  shape[-2] = q.size(-3) / k.size(-3);
+  AttentionOptions own = options;
+  own.enable_gqa = false;
+  const Tensor y = scaled_dot_product_attention(q.reshape(shape), k, v, mask, own);
+  Shape result = y.shape();
+  result[-3] = q.size(-3);
+  result[-2] = 1;
+  return y.reshape(result);
+}
+
 Tensor attention(const BoundOperands<4>& op, const AttentionOptions& options) {
   const Tensor& attn_mask = op[3];
   check(op, options);
   const bool shared = options.enable_gqa && shares_heads(op[0], op[1], op[2]);
+  if (shared)
+    if (const Tensor y = attention_of_groups(op, options); y.defined()) return y;
   const Shape lead = leading(op, shared);
   const Tensor query = with_leading(op[0], lead);
   Shape shape = query.shape();

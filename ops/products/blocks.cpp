@@ -1,12 +1,7 @@
 #include <algorithm>
-#include <vector>
-#include <minnow/autograd/grad_mode.h>
 #include <minnow/ops/detail/blocks.h>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/work_count.h>
-#include <minnow/ops/elementwise/arithmetic.h>
-#include <minnow/ops/indexing/index.h>
-#include <minnow/ops/products/matmul.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/raw/copy.h>
 #include <minnow/tensor/raw/create.h>
@@ -19,18 +14,34 @@ constexpr std::int64_t kPart = 1 << 22;  // numbers that are dequantized at a ti
 
 /// x: [N, I], or [N, O] if transposed, contiguous.
 Tensor in_parts(const Tensor& x, const Tensor& blocks, BlockFormat format, std::int64_t in, bool transposed) {
-  const NoGradGuard no_grad;
-  const std::int64_t out = blocks.size(0), each = std::max<std::int64_t>(1, kPart / in);
-  std::vector<Tensor> parts;
-  Tensor total;
+  const std::int64_t n = x.size(0), out = blocks.size(0), each = std::max<std::int64_t>(1, kPart / in);
+  const Tensor y = raw::new_result({n, transposed ? in : out}, DType::float32, x.device());
+  Backend& backend = dispatch({{"x", x}});
+  const auto as_batch = [](const Tensor& t) { return raw::unsqueeze(t, 0); };
+  if (n > calls::BlockProduct::kMostBlockRows && format == BlockFormat::bf16 &&
+      backend.computes_half(DType::bfloat16)) {  // the blocks are an ordinary matrix
+    const Shape shape{out, in};
+    const Tensor w(blocks.storage(), DType::bfloat16, shape, contiguous_strides(shape), blocks.storage_offset() / 2);
+    WorkCount::add(n * out * in);
+    backend.run(calls::Matmul{as_batch(raw::cast(x, DType::bfloat16)),
+                              as_batch(transposed ? w : raw::transpose(w, 0, 1)),
+                              View(),
+                              as_batch(y),
+                              {}});
+    return y;
+  }
   for (std::int64_t first = 0; first < out; first += each) {
     const std::int64_t rows = std::min(each, out - first);
     const Tensor w = dequantized(blocks, format, first, rows);
-    if (!transposed) parts.push_back(linear(x, w));
-    else if (const Tensor part = matmul(x.narrow(1, first, rows), w); first == 0) total = part;
-    else total = total + part;
+    WorkCount::add(n * rows * in);
+    if (transposed)
+      backend.run(calls::Matmul{
+          as_batch(x.narrow(1, first, rows)), as_batch(w), View(), as_batch(y), {.beta = first == 0 ? 0.0 : 1.0}});
+    else
+      backend.run(calls::Matmul{
+          as_batch(x), as_batch(raw::transpose(w, 0, 1)), View(), as_batch(y.narrow(1, first, rows)), {}});
   }
-  return transposed ? total : parts.size() == 1 ? parts[0] : cat(parts, 1);
+  return y;
 }
 
 }  // namespace

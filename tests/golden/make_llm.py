@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Writes tests/llm/data: small models of Hugging Face's (transformers 5.24, peft 0.21, gguf 0.19) as folders and a GGUF file,
-with what they compute, and tokenizer.json files with what tokenizers 0.23 makes of texts.  Run by hand."""
+with what they compute, and tokenizer.json files with what tokenizers 0.23 makes of texts.  Run by hand.
+
+make_llm.py --smollm2 FILE: instead of that tests/golden/smollm2.safetensors, with what SmolLM2-135M-Instruct writes."""
 import json
 import pathlib
 import random
 import shutil
+import sys
 
 import gguf
 import numpy as np
@@ -12,7 +15,7 @@ import torch
 from peft import LoraConfig, get_peft_model
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
-from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
 HERE = pathlib.Path(__file__).parent.parent
 DATA = HERE / "llm" / "data"
@@ -151,7 +154,36 @@ def write_tokenizers():
                 out.write(" ".join(map(str, ids)) + "\n" + text.encode().hex() + "\n")
 
 
+QUESTIONS = ["What is a minnow?", "Write a haiku about rivers.", "What is 17 + 25?", "Sort: pear, apple, fig", "\u00bfQu\u00e9 es el sol?"]
+PASSAGE = """The Nile flows north. Its two sources, the White Nile and the Blue Nile, meet in Khartoum, and from there the river
+crosses the desert for 2,700 km to the sea. In 1902 a dam was built at Aswan; a second, larger one followed in 1970. def f(x):
+    return [x ** 2 for x in range(10) if x % 2 == 0]  # squares of even numbers
+La rivi\u00e8re est longue, und der Strom flie\u00dft langsam."""
+
+
+def smollm2(path):
+    """Texts as bytes, their tokens, greedy answers, some logits behind each prompt, and the mean loss of a passage."""
+    folder, name = str(path.parent), path.name
+    tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=name)
+    net = AutoModelForCausalLM.from_pretrained(folder, gguf_file=name, dtype=torch.float32).eval()
+    golden = {}
+    with torch.inference_mode():
+        for i, question in enumerate(QUESTIONS):
+            ids = tokenizer.apply_chat_template([{"role": "user", "content": question}], add_generation_prompt=True,
+                                                return_dict=False)
+            ids = torch.tensor([ids])
+            out = net.generate(ids, max_new_tokens=24, do_sample=False, eos_token_id=-1, pad_token_id=0)
+            golden |= {f"{i}/text": torch.tensor(list(question.encode()), dtype=torch.uint8), f"{i}/tokens": ids[0],
+                       f"{i}/greedy": out[0, ids.shape[1]:].clone(), f"{i}/logits": net(ids).logits[0, -1, ::64].clone()}
+        ids = torch.tensor([tokenizer.encode(PASSAGE, add_special_tokens=False)])
+        golden |= {"passage/text": torch.tensor(list(PASSAGE.encode()), dtype=torch.uint8), "passage/tokens": ids[0],
+                   "passage/loss": net(ids, labels=ids).loss}
+    save_file(golden, HERE / "golden" / "smollm2.safetensors")
+
+
 def main():
+    if sys.argv[1:2] == ["--smollm2"]:
+        return smollm2(pathlib.Path(sys.argv[2]))
     shutil.rmtree(DATA, ignore_errors=True)
     DATA.mkdir()
     golden = {}

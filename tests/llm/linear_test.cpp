@@ -22,34 +22,62 @@ Tensor numbers_of(const llm::Linear& layer) { return layer(eye(layer.in_features
 
 TEST(BlockLinear, ComputesWithTheNumbersOfItsBlocks) {
   manual_seed(1);
-  const Tensor w = randn({70, 96});
+  const Tensor w = randn({70, 224});
   for (const auto& [type, step] : kRoundings) {
-    const llm::Linear layer(llm::quantize(w, type), 96, randn({70}));
+    const llm::Linear layer(llm::quantize(w, type), 224, randn({70}));
     EXPECT_FALSE(layer.weight.defined());
-    const llm::Linear plain(llm::quantize(w, type), 96);
+    const llm::Linear plain(llm::quantize(w, type), 224);
     const Tensor numbers = numbers_of(plain);
     EXPECT_LT(amax(abs(numbers - w)).item<double>(), 0.55 * step * amax(abs(w)).item<double>());
     for (const std::int64_t rows : {1, 3, 4, 8, 9, 40}) {
-      const Tensor x = randn({rows, 96}).requires_grad_(true);
+      const bool rounded = type == llm::GgufType::bf16 && rows > 8;  // x and gradients, on some processors
+      const Tolerance near = rounded ? Tolerance{0.01, 0.2} : Tolerance{1e-4, 1e-4};
+      const Tensor x = randn({rows, 224}).requires_grad_(true);
       const Tensor y = layer(x), want = linear(x.detach(), numbers, layer.bias);
-      expect_close(y, want, layer.describe(), {1e-4, 1e-4});
+      expect_close(y, want, layer.describe(), near);
       const Tensor g = randn(y.shape());
       y.backward(g);
-      expect_close(x.grad(), matmul(g, numbers), "the gradient of " + layer.describe(), {1e-4, 1e-4});
+      expect_close(x.grad(), matmul(g, numbers), "the gradient of " + layer.describe(), near);
     }
-    EXPECT_EQ(layer(randn({2, 3, 96})).shape(), (Shape{2, 3, 70}));
-    EXPECT_EQ(layer(zeros({0, 96})).shape(), (Shape{0, 70}));
-    EXPECT_EQ(layer(zeros({2, 96}, bfloat16)).dtype(), bfloat16);
-    EXPECT_THROW(layer(zeros({2, 95})), ShapeError);
+    EXPECT_EQ(layer(randn({2, 3, 224})).shape(), (Shape{2, 3, 70}));
+    EXPECT_EQ(layer(zeros({0, 224})).shape(), (Shape{0, 70}));
+    EXPECT_EQ(layer(zeros({2, 224}, bfloat16)).dtype(), bfloat16);
+    EXPECT_THROW(layer(zeros({2, 223})), ShapeError);
   }
   const llm::Linear zero(llm::quantize(zeros({3, 32}), llm::GgufType::q4_0), 32);
   expect_close(numbers_of(zero), zeros({3, 32}), "zeros", {0, 0});
-  const Tensor x = randn({2, 96}, float32).requires_grad_(true);
-  const llm::Linear layer(llm::quantize(w, llm::GgufType::q8_0), 96);
+  const Tensor x = randn({2, 224}, float32).requires_grad_(true);
+  const llm::Linear layer(llm::quantize(w, llm::GgufType::q8_0), 224);
   const Tensor first = grad(sum(square(layer(x))), x, {.create_graph = true});
   const Tensor second = grad(sum(first), x);
   const Tensor numbers = numbers_of(layer);
-  expect_close(second, 2 * matmul(matmul(ones({2, 96}), numbers.t()), numbers), "second derivatives", {1e-2, 1e-4});
+  expect_close(second, 2 * matmul(matmul(ones({2, 224}), numbers.t()), numbers), "second derivatives", {1e-2, 1e-4});
+}
+
+TEST(BlockLinear, ComputesInParts) {
+  manual_seed(4);
+  const Tensor w = randn({140000, 32}) * 0.1;  // more numbers than are dequantized at a time
+  const llm::Linear layer(llm::quantize(w, llm::GgufType::q8_0), 32);
+  const Tensor x = randn({9, 32}).requires_grad_(true), numbers = numbers_of(layer), y = layer(x);
+  expect_close(y, linear(x.detach(), numbers), "the product", {1e-5, 1e-5});
+  const Tensor g = randn(y.shape());
+  y.backward(g);
+  expect_close(x.grad(), matmul(g, numbers), "its gradient", {1e-3, 1e-4});
+}
+
+TEST(BlockLinear, BeginsWithoutValuesUnderAGuard) {
+  manual_seed(5);
+  const llm::Linear first(3, 2);
+  manual_seed(5);
+  {
+    const llm::Uninitialized guard;
+    { const llm::Uninitialized inner; }
+    EXPECT_TRUE(llm::Uninitialized::is_on());
+    const llm::Linear none(3, 2);  // draws no numbers
+    EXPECT_EQ(none.weight.shape(), (Shape{2, 3}));
+  }
+  EXPECT_FALSE(llm::Uninitialized::is_on());
+  expect_close(llm::Linear(3, 2).weight, first.weight, "drawn", {0, 0});
 }
 
 TEST(BlockLinear, StandsInForTheLayersOfANetwork) {
@@ -85,6 +113,23 @@ TEST(BlockLinear, StandsInForTheLayersOfANetwork) {
   }
   EXPECT_LT(last, 0.5 * first);
   EXPECT_TRUE(has(error_of<ValueError>([&] { adapter.merge(); }), "few bits"));
+}
+
+TEST(BlockEmbedding, ReadsTheRowsOfItsBlocks) {
+  manual_seed(6);
+  const Tensor w = randn({50, 64}), tokens = tensor({{3, 49, 3}, {0, 7, 1}});
+  const llm::Embedding table(llm::quantize(w, llm::GgufType::q8_0), 64);
+  EXPECT_EQ(table.dtype(), float32);
+  EXPECT_TRUE(has(table.describe(), "50, 64, q8_0"));
+  const llm::Linear same(llm::quantize(w, llm::GgufType::q8_0), 64);
+  expect_close(table(tokens), embedding(tokens, numbers_of(same)), "rows", {0, 0});
+  EXPECT_EQ(table(zeros({0, 2}, int64)).shape(), (Shape{0, 2, 64}));
+  EXPECT_THROW(table(tensor({50})), IndexError);
+  EXPECT_THROW(llm::Embedding(zeros({2, 35}, uint8), 32), ValueError);
+  EXPECT_THROW(llm::Embedding(0, 3), ValueError);
+  const llm::Embedding trained(50, 64);
+  sum(trained(tokens)).backward();
+  EXPECT_TRUE(trained.weight.grad().defined());
 }
 
 TEST(BlockLinear, RefusesWhatHasNoBlocks) {

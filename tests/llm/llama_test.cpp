@@ -56,6 +56,28 @@ TEST(Llama, ComputesWhatHuggingFacesDo) {
   }
 }
 
+TEST(Llama, TakesOverTheMemoryOfACheckpointThatIsGivenAway) {
+  llm::Checkpoint checkpoint = llm::load_checkpoint(kLlmData + "llama.gguf");
+  const Tensor embedding = checkpoint.weights.at("model.embed_tokens.weight");
+  const models::LlamaForCausalLM beside = models::load_llama(checkpoint);
+  EXPECT_NE(beside.model.embed_tokens.weight.storage(), embedding.storage());
+  const models::LlamaForCausalLM net = models::load_llama(std::move(checkpoint));
+  EXPECT_EQ(net.model.embed_tokens.weight.storage(), embedding.storage());
+  EXPECT_TRUE(net.lm_head.weight.is_same(net.model.embed_tokens.weight));
+  EXPECT_EQ(net.lm_head.weight.storage(), embedding.storage());
+}
+
+TEST(Llama, ComputesTheSameWithTheBlocksOfAFile) {
+  const NoGradGuard no_grad;
+  const models::LlamaForCausalLM net = models::load_llama(llm::load_checkpoint(kLlmData + "llama.gguf", true));
+  EXPECT_FALSE(net.model.embed_tokens.weight.defined() || net.lm_head.weight.defined());
+  EXPECT_EQ(net.model.embed_tokens.blocks.storage(), net.lm_head.blocks.storage());
+  models::LlamaForCausalLM plain = model_of("llama.gguf"), blocks = net;
+  expect_close(blocks(golden_llm().at("ids")), plain(golden_llm().at("ids")), "logits", {1e-4, 1e-4});
+  const models::GenerateOptions options{.max_new_tokens = 5};
+  EXPECT_EQ(models::generate(net, {{5, 6}}, options), models::generate(plain, {{5, 6}}, options));
+}
+
 TEST(Llama, WithACacheGivesTheSameLogits) {
   models::LlamaForCausalLM net = model_of("llama");
   const NoGradGuard no_grad;
@@ -70,6 +92,8 @@ TEST(Llama, WithACacheGivesTheSameLogits) {
   net(ids, other);
   EXPECT_THROW(net(ids(slice(0, 1), slice(0, 1)), other), ValueError);
   EXPECT_THROW(net(zeros({1, 65}, int64)), ValueError);
+  models::LlamaCache larger(100);
+  EXPECT_THROW(net(zeros({1, 65}, int64), larger), ValueError);
   net.to(bfloat16);
   models::LlamaCache half(9);
   EXPECT_EQ(net(ids, half).dtype(), bfloat16);
@@ -94,6 +118,9 @@ TEST(Llama, SeveralPromptsGiveWhatEachGivesAlone) {
   EXPECT_EQ(models::generate(net, prompts, options), models::generate(net, prompts, options));
   EXPECT_THROW(models::generate(net, {}, options), ValueError);
   EXPECT_THROW(models::generate(net, {{1}, {}}, options), ValueError);
+  const std::vector<std::int64_t> longest(60, 3);
+  EXPECT_EQ(models::generate(net, {longest}, {.max_new_tokens = 10})[0].size(), 5U);  // of 64 positions
+  EXPECT_THROW(models::generate(net, {std::vector<std::int64_t>(65, 3)}, options), ValueError);
 }
 
 TEST(Lora, ComputesWhatPeftDoes) {

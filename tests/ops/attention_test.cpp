@@ -158,9 +158,28 @@ TEST_P(AttentionOn, BroadcastsLeadingDimensions) {
   };
   EXPECT_EQ(attend({4, 3, 8}, {2, 2, 6, 8}, true), (Shape{2, 4, 3, 8}));
   EXPECT_EQ(attend({1, 4, 3, 8}, {5, 1, 6, 8}, true), (Shape{5, 4, 3, 8}));
+  EXPECT_EQ(attend({4, 1, 8}, {2, 2, 6, 8}, true), (Shape{2, 4, 1, 8}));
   EXPECT_EQ(attend({0, 3, 8}, {1, 6, 8}, false), (Shape{0, 3, 8}));
   EXPECT_THROW(attend({4, 3, 8}, {2, 2, 6, 8}, false), ShapeError);
   EXPECT_THROW(attend({4, 3, 8}, {2, 3, 6, 8}, true), ShapeError);
+}
+
+/// What a generated token asks for: one row, whose heads share keys and values.
+TEST_P(AttentionOn, OneRowOfSharedHeadsIsAsWithEachItsOwn) {
+  manual_seed(5);
+  const auto some = [&](const Shape& shape) { return randn(shape).to(device()).requires_grad_(); };
+  const Tensor q = some({2, 6, 1, 4}), k = some({2, 3, 5, 4}), v = some({2, 3, 5, 7});
+  const auto repeated = [](const Tensor& x) { return x.unsqueeze(2).expand({2, 3, 2, 5, x.size(-1)}).flatten(1, 2); };
+  const Tensor few = rand({2, 1, 1, 5}).to(device()) < 0.7, many = rand({2, 6, 1, 5}).to(device()) < 0.7;
+  for (const Tensor& mask : {Tensor(), few, many, few(0).flatten(0, 1)}) {
+    const Tensor want = scaled_dot_product_attention(q, repeated(k), repeated(v), mask),
+                 got = scaled_dot_product_attention(q, k, v, mask, {.enable_gqa = true});
+    ASSERT_EQ(got.shape(), want.shape());
+    EXPECT_LT((got - want).abs().max().item(), 1e-6);
+    const Tensor g = randn(want.shape()).to(device());
+    const Tensors wants = grad({sum(want * g)}, {q, k, v}), gots = grad({sum(got * g)}, {q, k, v});
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_LT((gots[i] - wants[i]).abs().max().item(), 1e-5) << i;
+  }
 }
 
 TEST(Attention, RefusesAMaskOfMoreDimensions) {

@@ -154,6 +154,18 @@ std::string read_file(const char* op, const std::string& path, SourceLocation wh
   }
 }
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t stop = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, stop - at);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.push_back(line);
+    at = stop + 1;
+  }
+  return lines;
+}
+
 Numbered read_numbers(JsonReader& json) {
   Numbered tokens;
   json.object("an object of tokens and their numbers", [&](std::string name) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 #include <minnow/tensor/io/detail/json_reader.h>
@@ -14,6 +15,9 @@ using Numbered = std::vector<std::pair<std::string, std::int64_t>>;
 
 /// The content of a file.  IoError, OutOfMemoryError.
 std::string read_file(const char* op, const std::string& path, SourceLocation where);
+
+/// The lines of a text without their ends, \n or \r\n.
+std::vector<std::string_view> lines_of(std::string_view text);
 
 /// An object of tokens and their numbers.
 Numbered read_numbers(io::detail::JsonReader& json);
