@@ -82,6 +82,7 @@ function(minnow_add_isa target variant)
                                            -ffp-contract=${minnow_isa_contract} ${minnow_isa_flags_${variant}})
   # clang does not know `GCC ivdep`, and checks at run time for what it promises.
   target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas>")
+  target_compile_options(${target} PRIVATE ${minnow_sections})
   target_link_libraries(${target} PRIVATE ${minnow_openmp})
   minnow_precompile(${target} minnow_isa_${variant} <minnow/tensor/cpu/isa/row_vectors.h>)
 endfunction()

@@ -64,6 +64,9 @@ function(minnow_set_up target)
   endif()
 endfunction()
 
+# A program that is linked with --gc-sections then has what it calls alone.
+set(minnow_sections -ffunction-sections -fdata-sections)
+
 # minnow_precompile(TARGET OWNER HEADER...): the sources of TARGET start with these headers, of which most of them include
 # some. They are compiled once, with OWNER's compile options, which must be those of TARGET.
 set(minnow_standard_headers
