@@ -47,9 +47,7 @@ TEST(RealLibraries, CublasLtTakesEveryDescriptor) {
   if (!loads(cublaslt::functions)) GTEST_SKIP() << "cuBLASLt is not here";
   const std::size_t version = version_by("libcublasLt.so.13", "cublasLtGetVersion");
   std::cout << "cuBLASLt " << version << ", headers " << CUBLAS_VERSION << "\n";
-  if (version != 0) {
-    EXPECT_EQ(version / 10000, static_cast<std::size_t>(CUBLAS_VERSION / 10000));
-  }
+  if (version != 0) { EXPECT_EQ(version / 10000, static_cast<std::size_t>(CUBLAS_VERSION / 10000)); }
   int made = 0;
   for (const DType dtype : kFloats)
     for (const bool transpose_a : {false, true})
@@ -80,9 +78,7 @@ TEST(RealLibraries, CudnnTakesEveryDescriptor) {
   if (!loads(cudnn::functions)) GTEST_SKIP() << "cuDNN is not here";
   const std::size_t version = version_by("libcudnn.so.9", "cudnnGetVersion");
   std::cout << "cuDNN " << version << ", headers " << CUDNN_VERSION << "\n";
-  if (version != 0) {
-    EXPECT_EQ(version / 10000, static_cast<std::size_t>(CUDNN_VERSION / 10000));
-  }
+  if (version != 0) { EXPECT_EQ(version / 10000, static_cast<std::size_t>(CUDNN_VERSION / 10000)); }
   int made = 0;
   for (const DType dtype : kFloats)
     for (const MemoryFormat format : {MemoryFormat::contiguous, MemoryFormat::channels_last})
