@@ -61,6 +61,7 @@ Norm norm_of_all(const std::vector<Tensor>& grads, double norm_type, double max_
     return norm;
   }
   std::vector<Tensor> norms;
+  norms.reserve(grads.size());
   for (const Tensor& g : grads) norms.push_back(norm(g, norm_type).to(device, dtype));
   const Tensor total = norm(stack(norms), norm_type);
   return {total, clamp(max_norm / (total + 1e-6), -kInfinity, 1)};

@@ -145,9 +145,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  const std::shared_ptr<NcclGroup> group = group_of(comm);
-  if (!group) return refuse(kInvalidArgument, "this is no communicator, or one that has ended");
-  group->abort();
+  if (const std::shared_ptr<NcclGroup> group = group_of(comm)) group->abort();
   return ncclCommDestroy(comm);
 }
 

@@ -40,9 +40,9 @@ GPU_CASES = [  # environment variables, what a rank does, whether all goes well 
     ({"MINNOW_NCCL": "none"}, "nothing", True,
      ["tensors of GPUs go through the host", "rank 0: ", "NCCL, which could not be loaded", "rank 1 has 1"]),
     ({"MINNOW_EMULATOR_SAME_GPUS": "1"}, "nothing", True, ["ranks 0 and 1 use the same GPU", "rank 1 has 1"]),
-    ({"MINNOW_EMULATOR_NCCL_FAILS": "3"}, "rests", False,
+    ({"MINNOW_EMULATOR_NCCL_FAILS": "4"}, "rests", False,
      ["all_reduce of NCCL on rank", "remote process exited or there was a network error"]),
-    ({"MINNOW_EMULATOR_NCCL_FAILS": "3"}, "nothing", False,
+    ({"MINNOW_EMULATOR_NCCL_FAILS": "4"}, "nothing", False,
      [" of NCCL on rank", "network error"]),  # found by the next call, or at the end
     ({}, "outlives", True, ["it ends before a CapturedStep that uses NCCL"]),
     ({"MINNOW_EMULATOR_NCCL_FAILS": "4"}, "fails captured", False, ["of NCCL on rank"]),
