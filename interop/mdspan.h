@@ -20,9 +20,9 @@ namespace minnow {
 template <class T, std::size_t kRank>
 using TensorSpan = std::mdspan<T, std::dextents<std::int64_t, kRank>, std::layout_stride>;
 
-/// The elements of a tensor on the host, without a copy and with any strides, T or const T: `mdspan<float, 2>(w)[i, j]`.
-/// It must not outlive the tensor.  ShapeError for another rank, and where elements are repeated (expand()), which a
-/// std::mdspan cannot say; as data<T>(): DTypeError, DeviceError.
+/// The elements of a tensor on the host, without a copy and with any strides, T or const T: `mdspan<float, 2>(w)[i,
+/// j]`. It must not outlive the tensor.  ShapeError for another rank, and where elements are repeated (expand()), which
+/// a std::mdspan cannot say; as data<T>(): DTypeError, DeviceError.
 template <class T, std::size_t kRank>
 [[nodiscard]] TensorSpan<T, kRank> mdspan(const Tensor& t, SourceLocation where = SourceLocation::current()) {
   if (t.dim() != static_cast<int>(kRank))

@@ -102,7 +102,7 @@ with tempfile.TemporaryDirectory() as folder:
     expect("alone, debug 1" in log and "status 1" in log, "what failed does not run again alone", log)
 
     program(tests / "minnow_smoke", "sleep 100")
-    status, output = gpu("smoke", MINNOW_GPU_SECONDS="36")
+    status, output = gpu("smoke", MINNOW_GPU_SECONDS="42")
     expect(status == 1 and "cut short" in output, "a stage without time is not cut", output)
     status, output = gpu("smoke", MINNOW_GPU_SECONDS="20")
     expect(status == 1 and "no time was left" in output, "a stage without time is not left out", output)
