@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <unordered_set>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/autograd/row_gradient.h>
 #include <minnow/ops/elementwise/arithmetic.h>
@@ -34,12 +35,13 @@ struct Norm {
   Tensor total, factor;  ///< min(1, max_norm / (total + 1e-6))
 };
 
-/// All at once, which is possible where they are of one device, of one dtype and dense; a GPU, which would be asked
-/// twice for each gradient, needs three launches.
+/// All at once, which is possible where they are of one device, of one dtype, dense and no two of one memory; a GPU,
+/// which would be asked twice for each gradient, needs three launches.
 bool are_alike(const std::vector<Tensor>& grads) {
+  std::unordered_set<const void*> memory;
   return std::all_of(grads.begin(), grads.end(), [&](const Tensor& g) {
     return g.device() == grads[0].device() && g.dtype() == grads[0].dtype() && !is_half(g.dtype()) &&
-           minnow::detail::is_dense(g.shape(), g.strides());
+           minnow::detail::is_dense(g.shape(), g.strides()) && memory.insert(g.storage().get()).second;
   });
 }
 

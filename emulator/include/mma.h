@@ -40,7 +40,7 @@ template <class T> void check(const T* memory, unsigned stride, const char* file
   constexpr unsigned kMultiple = 16 / sizeof(T);
   if (reinterpret_cast<std::uintptr_t>(memory) % 32 != 0)
     emulator::fault({file, line}, "a matrix of wmma is not aligned to 32 bytes");
-  if (stride % kMultiple != 0)
+  if (stride % kMultiple != 0 || stride < 16)
     emulator::fault({file, line}, "rows of a matrix of wmma are " + std::to_string(stride) + " elements apart");
 }
 

@@ -230,7 +230,8 @@ Tensor with_heads(const Tensor& x) {
 /// The same with vectors that tensor cores can load: each begins at a multiple of 32 bytes.
 Tensor for_tensor_cores(const Tensor& x) {
   constexpr std::int64_t kBytes = 32;
-  bool fits = reinterpret_cast<std::uintptr_t>(x.layout().raw_data()) % kBytes == 0;
+  // Rows that are one row, of an expanded tensor, have no distance.
+  bool fits = reinterpret_cast<std::uintptr_t>(x.layout().raw_data()) % kBytes == 0 && x.strides()[2] != 0;
   for (int d = 0; d < 3; ++d)
     fits = fits && (x.size(d) == 1 || x.strides()[d] * static_cast<std::int64_t>(x.itemsize()) % kBytes == 0);
   return fits ? x : x.clone();

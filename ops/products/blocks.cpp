@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <minnow/ops/detail/blocks.h>
 #include <minnow/ops/detail/operation.h>
 #include <minnow/ops/detail/work_count.h>
@@ -18,7 +19,9 @@ Tensor in_parts(const Tensor& x, const Tensor& blocks, BlockFormat format, std::
   const Tensor y = raw::new_result({n, transposed ? in : out}, DType::float32, x.device());
   Backend& backend = dispatch({{"x", x}});
   const auto as_batch = [](const Tensor& t) { return raw::unsqueeze(t, 0); };
-  if (n > calls::BlockProduct::kMostBlockRows && format == BlockFormat::bf16 &&
+  const bool aligned =
+      blocks.storage_offset() % 2 == 0 && reinterpret_cast<std::uintptr_t>(blocks.layout().raw_data()) % 2 == 0;
+  if (n > calls::BlockProduct::kMostBlockRows && format == BlockFormat::bf16 && aligned &&
       backend.computes_half(DType::bfloat16)) {  // the blocks are an ordinary matrix
     const Shape shape{out, in};
     const Tensor w(blocks.storage(), DType::bfloat16, shape, contiguous_strides(shape), blocks.storage_offset() / 2);

@@ -245,8 +245,15 @@ template <int kSize, class S> __global__ void __launch_bounds__(kBlock) forward(
   store_rows(room, out, p.y.at(work.b, work.h, work.tile.start), p.y.row);
 }
 
-/// The weights and the gradients of the scores of 16 queries and kColumns keys, from the scores and the gradients of
-/// the weights in `scores` and `slopes`, as halves in both.  takes_part(row, column).
+/// Multiplies all by a number.
+template <int kParts> __device__ __forceinline__ void scale_all(Sums (&sums)[kParts], float factor) {
+#pragma unroll
+  for (int i = 0; i < kParts; ++i)
+    for (int e = 0; e < Sums::num_elements; ++e) sums[i].x[e] *= factor;
+}
+
+/// The weights and the gradients of the scaled scores of 16 queries and kColumns keys, from the scores and the
+/// gradients of the weights in `scores` and `slopes`, as halves in both.  takes_part(row, column).
 template <class S, int kColumns, class F>
 __device__ __forceinline__ void weigh(const Problem<S>& p, Room<S, kColumns>& scores, Room<S, kColumns>& slopes,
                                       const float* stats, const float* dots, const F& takes_part) {
@@ -257,7 +264,7 @@ __device__ __forceinline__ void weigh(const Problem<S>& p, Room<S, kColumns>& sc
   for (int j = 0; j < kEach; ++j) {
     const int at = row * Room<S, kColumns>::kFloats + side + j, to = row * Room<S, kColumns>::kHalves + side + j;
     const float weight = takes_part(row, side + j) ? math::exp(scores.floats[at] * p.scale - stat) : 0.0f;
-    const float slope = weight == 0 ? 0.0f : weight * (slopes.floats[at] - dot) * p.scale;
+    const float slope = weight == 0 ? 0.0f : weight * (slopes.floats[at] - dot);
     scores.halves()[to] = narrow<S>(weight);
     slopes.halves()[to] = narrow<S>(slope);
   }
@@ -317,6 +324,7 @@ template <int kSize, class S> __global__ void __launch_bounds__(kBlock) backward
     }
     __syncwarp();
   }
+  scale_all(out, p.scale);  // at the end: as halves the gradients of scores have few digits to lose
   store_rows(scores, out, p.grad_q.at(work.b, work.h, work.tile.start), p.grad_q.row);
 }
 
@@ -357,6 +365,7 @@ template <int kSize, class S> __global__ void __launch_bounds__(kBlock) backward
     add_rows<kSize>(of_k, weights, q, p.q.row);
     __syncwarp();
   }
+  scale_all(of_k, p.scale);
   store_rows(scores, of_k, p.grad_k.at(work.b, work.h, work.tile.start), p.grad_k.row);
   store_rows(scores, of_v, p.grad_v.at(work.b, work.h, work.tile.start), p.grad_v.row);
 }

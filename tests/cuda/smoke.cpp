@@ -3,12 +3,15 @@
 ///     minnow_smoke          all; exit status 1 if one fails
 ///     minnow_smoke NAME     one, in this process
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <string>
+#include <thread>
+#include <vector>
 #include <minnow/minnow.h>
 #include <minnow/ops/detail/conv.h>
 
@@ -99,13 +102,17 @@ void add_others(Cases& cases) {
   add("index_add",
       [](const Tensor& x) { return index_add(zeros_like(x), 0, randint(0, 5, {64}).to(x.device()) * 0 + 3, x); });
   add("rfft", [](const Tensor& x) { return rfft(x); });
-  add(
-      "attention",
-      [](const Tensor& x) {
-        const Tensor y = x.narrow(1, 0, 256).reshape({2, 4, 32, 64});
-        return scaled_dot_product_attention(y, y, y, {}, {.is_causal = true});
-      },
-      2e-2);
+  for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16})
+    for (const std::int64_t size : {64, 128}) {
+      const std::string name = "attention." + std::string(name_of(dtype)) + "." + std::to_string(size);
+      cases[name] = {[=](Device d) {
+                       Tensor x = operand({2, 3, 100, size}, dtype, d, 1).requires_grad_();
+                       const Tensor y = scaled_dot_product_attention(x, x, x, {}, {.is_causal = true});
+                       y.backward(operand({2, 3, 100, size}, dtype, d, 2));
+                       return cat({y.detach(), x.grad()});
+                     },
+                     is_half(dtype) ? 0.3 : 2e-2};  // of sums, beside their mean
+    }
   add("clip_grad_norm", [](const Tensor& x) {
     Tensor p = zeros_like(x).requires_grad_();
     p.set_grad(x.clone());
@@ -182,13 +189,23 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "there is no case '%s'\n", argv[1]);
     return 2;
   }
-  int failed = 0;
-  for (const auto& [name, test] : cases) {
-    const int status = std::system(("timeout 60 '" + std::string(argv[0]) + "' '" + name + "' 2>&1").c_str());
-    if (status != 0) ++failed;
-    if (status != 0 && status != 256) std::printf("%-40s FAILED  exit status %d\n", name.c_str(), status / 256);
-    std::fflush(stdout);
-  }
-  std::printf("%d of %zu failed\n", failed, cases.size());
-  return failed == 0 ? 0 : 1;
+  std::vector<std::string> names;
+  for (const auto& [name, test] : cases) names.push_back(name);
+  std::atomic<std::size_t> next = 0;
+  std::atomic<int> failed = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < names.size(); i = next++) {
+      const std::string command = "timeout 60 '" + std::string(argv[0]) + "' '" + names[i] + "' 2>&1";
+      const int status = std::system(command.c_str());
+      if (status == 0) continue;
+      ++failed;
+      if (status != 256) std::printf("%-40s FAILED  exit status %d\n", names[i].c_str(), status / 256);
+      std::fflush(stdout);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  std::printf("%d of %zu failed\n", failed.load(), cases.size());
+  return failed.load() == 0 ? 0 : 1;
 }

@@ -132,6 +132,16 @@ TEST(BlockEmbedding, ReadsTheRowsOfItsBlocks) {
   EXPECT_TRUE(trained.weight.grad().defined());
 }
 
+// A file's tensors begin at any byte.
+TEST(BlockLinear, BlocksBeginAtAnyByte) {
+  manual_seed(9);
+  const Tensor blocks = llm::quantize(randn({6, 64}), llm::GgufType::bf16), x = randn({40, 64});
+  const Tensor memory = zeros({blocks.numel() + 1}, uint8),
+               odd = memory.narrow(0, 1, blocks.numel()).view(blocks.shape());
+  odd.copy_(blocks);
+  expect_close(llm::Linear(odd, 64)(x), llm::Linear(blocks, 64)(x), "odd", {0.1, 0.1});  // one rounds x
+}
+
 TEST(BlockLinear, RefusesWhatHasNoBlocks) {
   EXPECT_THROW((void)llm::quantize(zeros({2, 33}), llm::GgufType::q8_0), ValueError);
   EXPECT_THROW((void)llm::quantize(zeros({2, 32}), llm::GgufType::f32), ValueError);

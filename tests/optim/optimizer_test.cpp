@@ -259,6 +259,9 @@ TEST_P(OptimOn, ClipsByNormAndValue) {
   for (const Tensor& t : {h, k}) t.set_grad(full({1}, 6e4, {DType::float16, device()}));
   EXPECT_NEAR(optim::clip_grad_norm_({h, k}, 1).item(), 6e4 * std::sqrt(2), 100);  // more than a half holds
   EXPECT_NEAR(h.grad().item(), std::sqrt(0.5), 1e-3);
+  q.set_grad(tensor({3.}).to(device()));  // given twice, it is scaled twice
+  EXPECT_NEAR(optim::clip_grad_norm_({q, q}, 1).item(), 3 * std::sqrt(2), 1e-5);
+  EXPECT_NEAR(q.grad().item(), 3 / 18.0, 1e-5);
   expect_contains(error_of<ValueError>([&] { optim::clip_grad_norm_({p}, -1); }), "max_norm");
   expect_contains(error_of<ValueError>([&] { optim::clip_grad_norm_({p}, 1, {.norm_type = 0}); }), "norm_type");
   expect_contains(error_of<ValueError>([&] { optim::clip_grad_value_({p}, -1); }), "clip_value");

@@ -71,6 +71,18 @@ TEST(CudaAttention, TakesHeadsOfALayer) {
   EXPECT_LT(error_of(got, want), 3e-3);
 }
 
+// Expanded along the length, and a gradient that is.
+TEST(CudaAttention, TakesRowsThatAreOneRow) {
+  manual_seed(6);
+  const Tensor q = randn({1, 2, 32, 64}).to(float16), k = randn({1, 2, 1, 64}).to(float16);
+  const auto f = [](const Tensor& query, const Tensor& key) {
+    const Tensor own = query.detach().requires_grad_(), keys = key.expand({1, 2, 32, 64});
+    sum(scaled_dot_product_attention(own, own, keys), {2}).backward(ones({1, 2, 64}, {query.dtype(), query.device()}));
+    return own.grad();
+  };
+  EXPECT_LT(error_of(f(q.to("cuda"), k.to("cuda")) + 1, f(q.to(float64), k.to(float64)) + 1), 5e-3);
+}
+
 TEST(CudaAttention, OtherSizesAndMasksGoByProducts) {
   manual_seed(4);
   for (const auto& [rows, size] : {std::pair{15, 64}, std::pair{32, 32}}) {
