@@ -61,7 +61,7 @@ RecurrentState run(Recurrence kind, const Tensor& x, const RecurrentState& state
   const TensorOptions options{x.dtype(), x.device()};
   const bool lstm = kind == Recurrence::lstm, gru = kind == Recurrence::gru;
   const bool joined = !gru && w.input_bias.defined();
-  Backend& backend = dispatch({{"x", x}});
+  Backend& backend = dispatch({{"x", x}, {"active", steps.active, kOptional}});
   // Maps of x of this many steps at a time stay in the cache until their steps.
   constexpr std::int64_t kElements = 1 << 21;
   const bool quantized = w.input_scale.defined();  // x is rounded as a whole

@@ -30,9 +30,8 @@ std::vector<Tensor> gradients(const std::vector<Tensor>& params) {
   return grads;
 }
 
-/// The square root of the sum of their squares.
 struct Norm {
-  Tensor total, factor;  ///< min(1, max_norm / (total + 1e-6))
+  Tensor total, factor;  ///< of all gradients; min(1, max_norm / (total + 1e-6))
 };
 
 /// All at once, which is possible where they are of one device, of one dtype, dense and no two of one memory; a GPU,
