@@ -19,7 +19,7 @@ bool is_capturing();
 class NativeScope {
  public:
   NativeScope();
-  ~NativeScope();
+  ~NativeScope();  // NOLINT(performance-trivially-destructible): with CUDA it has work to do
   NativeScope(const NativeScope&) = delete;
   NativeScope& operator=(const NativeScope&) = delete;
 
