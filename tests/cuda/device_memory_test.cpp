@@ -60,7 +60,7 @@ TEST_F(DeviceMemoryTest, SmallBlocksShareASlabAndDoNotOverlap) {
   expect_all_returned();
 }
 
-TEST_F(DeviceMemoryTest, LargeBlocksAreNotSplit) {
+TEST_F(DeviceMemoryTest, LargeBlocksComeFromTheDriverOneByOne) {
   void* a = take(5 * kMega);
   void* b = take(DeviceMemory::kLargestSmall + 1);
   EXPECT_EQ(driver.blocks.at(a), 5 * kMega);
@@ -69,6 +69,44 @@ TEST_F(DeviceMemoryTest, LargeBlocksAreNotSplit) {
   EXPECT_EQ(take(5 * kMega - 7), a);
   give(a, 5 * kMega - 7);
   give(b, DeviceMemory::kLargestSmall + 1);
+  expect_all_returned();
+}
+
+TEST_F(DeviceMemoryTest, AFreeLargeBlockIsSplitAndItsPartsAreJoined) {
+  auto* whole = static_cast<char*>(take(8 * kMega));
+  give(whole, 8 * kMega);
+  std::vector<void*> parts;
+  for (std::size_t i = 0; i < 4; ++i) parts.push_back(take(2 * kMega));
+  EXPECT_EQ(driver.allocations, 1);
+  EXPECT_EQ(memory.stats().allocated, static_cast<std::int64_t>(8 * kMega));
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(parts[i], whole + i * 2 * kMega);
+  give(parts[1], 2 * kMega);
+  give(parts[2], 2 * kMega);
+  EXPECT_EQ(take(4 * kMega), parts[1]);  // both, joined
+  memory.empty_cache();
+  EXPECT_EQ(driver.held, 8 * kMega);  // the rest of it is in use
+  give(parts[0], 2 * kMega);
+  give(parts[3], 2 * kMega);
+  give(parts[1], 4 * kMega);
+  EXPECT_EQ(take(8 * kMega), whole);
+  // A rest that would be no large block stays with the block.
+  give(whole, 8 * kMega);
+  EXPECT_EQ(take(8 * kMega - DeviceMemory::kLargestSmall + 5), whole);
+  EXPECT_EQ(memory.stats().allocated, static_cast<std::int64_t>(8 * kMega));
+  give(whole, 1);
+  expect_all_returned();
+}
+
+TEST_F(DeviceMemoryTest, SequencesOfManyLengthsShareMemory) {
+  std::mt19937 random(3);
+  const auto step = [&](std::size_t length) {
+    std::vector<std::pair<void*, std::size_t>> live;
+    for (std::size_t layer = 1; layer <= 6; ++layer) live.emplace_back(take(length * layer), length * layer);
+    for (const auto& [block, bytes] : live) give(block, bytes);
+  };
+  step(4 * kMega);
+  for (int i = 0; i < 300; ++i) step(kMega / 2 + random() % (7 * kMega / 2));
+  EXPECT_LE(memory.stats().reserved, static_cast<std::int64_t>(2 * 21 * 4 * kMega));
   expect_all_returned();
 }
 
@@ -223,7 +261,7 @@ TEST_F(DeviceMemoryTest, ARandomWorkloadNeverSharesABlock) {
   driver.limit = 64 * kMega;
   for (int i = 0; i < 4000; ++i) {
     if (live.size() < 40 && random() % 2) {
-      const std::size_t bytes = random() % 3 ? random() % 5000 + 1 : random() % kMega + 1;
+      const std::size_t bytes = random() % 3 ? random() % 5000 + 1 : random() % (3 * kMega) + 1;
       auto* block = static_cast<char*>(take(bytes, random() % 2 ? main : side));
       const auto mark = static_cast<unsigned char>(random());
       std::memset(block, mark, bytes);

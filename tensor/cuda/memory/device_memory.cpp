@@ -39,7 +39,7 @@ void* DeviceMemory::allocate(std::size_t bytes) {
   block->guarded = guarded;
   block->requested = bytes;
   ++block->slab->busy;
-  stats_.allocated += static_cast<std::int64_t>(size);
+  stats_.allocated += static_cast<std::int64_t>(block->size);
   stats_.peak = std::max(stats_.peak, stats_.allocated);
   ++stats_.blocks;
   if (!guarded) return block->base;
@@ -48,18 +48,53 @@ void* DeviceMemory::allocate(std::size_t bytes) {
 }
 
 Block* DeviceMemory::obtain(Arena& arena, StreamHandle stream, std::size_t size) {
-  Block* block = arena.take(stream, size);
+  Block* block = take(arena, stream, size);
   if (block) return block;
   if (!pending_.empty()) {
     process_pending(false);
-    if ((block = arena.take(stream, size))) return block;
+    if ((block = take(arena, stream, size))) return block;
   }
   if ((block = carve(arena, stream, size))) return block;
   // During a capture too: the driver then waits for what was submitted before, and not for the captured streams.
   process_pending(true);
-  if ((block = arena.take(stream, size))) return block;
+  if ((block = take(arena, stream, size))) return block;
   release_cache();
   return carve(arena, stream, size);
+}
+
+Block* DeviceMemory::take(Arena& arena, StreamHandle stream, std::size_t size) {
+  Block* block = arena.take(stream, size);
+  if (!block || block->size == size) return block;
+  if (debug_) {
+    arena.put(block);
+    return nullptr;
+  }
+  if (block->size - size > kLargestSmall) split(block, size);
+  return block;
+}
+
+void DeviceMemory::split(Block* block, std::size_t size) {
+  auto rest = std::make_unique<Block>();
+  rest->base = block->base + size;
+  rest->size = block->size - size;
+  rest->slab = block->slab;
+  rest->arena = block->arena;
+  rest->stream = block->stream;
+  rest->before = block;
+  rest->after = block->after;
+  Block* after = rest.get();
+  blocks_.emplace(after->base, std::move(rest));
+  if (after->after) after->after->before = after;
+  block->after = after;
+  block->size = size;
+  block->arena->put(after);
+}
+
+void DeviceMemory::absorb(Block* block, Block* after) {
+  block->size += after->size;
+  block->after = after->after;
+  if (block->after) block->after->before = block;
+  blocks_.erase(after->base);
 }
 
 Block* DeviceMemory::carve(Arena& arena, StreamHandle stream, std::size_t size) {
@@ -127,8 +162,17 @@ void DeviceMemory::wait_for_users(Block* block) {
 void DeviceMemory::make_free(Block* block) {
   block->users.clear();
   if (block->guarded && captures_ == 0) driver_.fill(block->base, kPoison, block->size, block->stream);
-  block->arena->put(block);
   --block->slab->busy;
+  if (Block* after = block->after; after && after->is_free) {
+    after->arena->remove(after);
+    absorb(block, after);
+  }
+  if (Block* before = block->before; before && before->is_free) {
+    before->arena->remove(before);
+    absorb(before, block);
+    block = before;
+  }
+  block->arena->put(block);
 }
 
 void DeviceMemory::process_pending(bool wait) {
@@ -186,7 +230,8 @@ void DeviceMemory::release_cache() {
   const auto goes = [this](const Slab* slab) { return slab->busy == 0 && slab->arena == &cache_; };
   for (const auto& lists : cache_.lists) {
     if (lists->open && goes(lists->open)) lists->open = nullptr;
-    lists->free.erase_if([&](const Block* block, std::size_t) { return goes(block->slab); });
+    lists->small.erase_if([&](const Block* block, std::size_t) { return goes(block->slab); });
+    std::erase_if(lists->large, [&](const Block* block) { return goes(block->slab); });
   }
   std::erase_if(blocks_, [&](const auto& entry) { return goes(entry.second->slab); });
   std::erase_if(slabs_, [&](const std::unique_ptr<Slab>& slab) {
@@ -212,8 +257,10 @@ void DeviceMemory::close_pool(Arena& arena) noexcept {
     if (slab->arena == &arena) slab->arena = &cache_;
   try {
     driver_.synchronize_device();
-    for (const auto& lists : arena.lists)
-      lists->free.erase_if([this](Block* block, std::size_t) { return cache_.put(block), true; });
+    for (const auto& lists : arena.lists) {
+      lists->small.erase_if([this](Block* block, std::size_t) { return cache_.put(block), true; });
+      cache_.of(lists->stream).large.merge(lists->large);
+    }
   } catch (...) {  // the device failed: these blocks are not reused
   }
 }

@@ -16,13 +16,14 @@ namespace minnow::cuda {
 
 /// The memory of one device, in the order of streams.  A freed block can be reused at once by the stream that it was
 /// allocated for, since the earlier work of that stream runs first.  If other streams used it, it is reused after
-/// events on those.  Small blocks are parts of slabs of 2 MiB; large ones come from the driver by size class (see
-/// CachingAllocator).  In the debug mode freed blocks are filled with a pattern, and every block has guard bytes around
-/// it.
+/// events on those.  Small blocks are parts of slabs of 2 MiB.  Large ones come from the driver one by one; later a free one
+/// is split where less is wanted, and its parts are joined again, so that the sequences of many lengths share memory.
+/// Sizes are rounded to classes (see CachingAllocator).  In the debug mode freed blocks are filled with a pattern, every
+/// block has guard bytes around it, and none is split.
 class DeviceMemory final : public Allocator {
  public:
   static constexpr std::size_t kSlab = std::size_t{2} << 20;
-  static constexpr std::size_t kLargestSmall = kSlab / 8;
+  static constexpr std::size_t kLargestSmall = Arena::kLargestSmall;
 
   /// `current` returns the calling thread's stream.
   DeviceMemory(Driver& driver, EventPool& events, std::string name, std::function<StreamHandle()> current)
@@ -67,7 +68,10 @@ class DeviceMemory final : public Allocator {
 
   // The caller holds mutex_.
   Block* obtain(Arena& arena, StreamHandle stream, std::size_t size);
+  Block* take(Arena& arena, StreamHandle stream, std::size_t size);
   Block* carve(Arena& arena, StreamHandle stream, std::size_t size);
+  void split(Block* block, std::size_t size);
+  void absorb(Block* block, Block* after);
   Block* find(const void* data) const;
   void make_free(Block* block);
   void wait_for_users(Block* block);
