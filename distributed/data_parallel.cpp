@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/grad_mode.h>
@@ -30,11 +31,14 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 /// Parameters of one dtype whose gradients are sent together: by NCCL those of a GPU, the others from host memory.
 struct Bucket {
   std::vector<std::size_t> parameters;
-  std::vector<std::int64_t> begins;  // in elements
-  Device device{};                   // of the parameters
+  std::vector<std::int64_t> begins, sizes;  // in elements
+  std::int64_t size = 0;                    // of all
+  DType dtype{};
+  Device device{};  // of the parameters
   Nccl* nccl = nullptr;
   Signature mine{};
-  Tensor flat{};     // the gradients
+  // The gradients.  Of one backward, since afterwards those of the parameters are parts of it.
+  Tensor flat{};
   Tensor present{};  // int32 [parameters]: whether this rank has it
   Tensor counts{};   // int32 [parameters]: how many ranks have it
   std::size_t ready = 0;
@@ -130,18 +134,25 @@ void DataParallel::State::make_buckets() {
     }
     Bucket& bucket = buckets.back();
     places[k] = {buckets.size() - 1, bucket.parameters.size()};
-    bucket.begins.push_back(bytes / static_cast<std::int64_t>(p.itemsize()));
     bucket.parameters.push_back(k);
+    bucket.sizes.push_back(p.numel());
     bytes += p.nbytes();
   }
   for (Bucket& bucket : buckets) {
     const NamedTensor& first = parameters[bucket.parameters.front()];
     const Tensor& last = parameters[bucket.parameters.back()].tensor;
-    const std::int64_t n = bucket.begins.back() + last.numel();
+    // Sizes that would leave those behind them at odd addresses come last.
+    constexpr std::int64_t kEven = 32;
+    bucket.begins.resize(bucket.sizes.size());
+    bucket.size = 0;
+    for (const bool even : {true, false})
+      for (std::size_t place = 0; place < bucket.sizes.size(); ++place)
+        if ((bucket.sizes[place] % kEven == 0) == even)
+          bucket.begins[place] = std::exchange(bucket.size, bucket.size + bucket.sizes[place]);
+    bucket.dtype = last.dtype();
     bucket.device = last.device();
     bucket.nccl = nullptr;
     if (last.device().is_cuda() && Nccl::has(last.dtype(), true)) bucket.nccl = Engine::current().nccl(last.device());
-    bucket.flat = empty({n}, {last.dtype(), bucket.nccl ? last.device() : Device()});
     bucket.present = zeros({static_cast<std::int64_t>(bucket.parameters.size())}, {DType::int32, Device()});
     bucket.counts = zeros_like(bucket.present);
     bucket.mine.kind = Signature::Kind::bucket;
@@ -149,7 +160,7 @@ void DataParallel::State::make_buckets() {
     bucket.mine.model = number;
     bucket.mine.on_gpu = bucket.nccl != nullptr ? 1 : 0;
     bucket.mine.rank = 1;
-    bucket.mine.sizes[0] = n;
+    bucket.mine.sizes[0] = bucket.size;
     bucket.mine.set_name(first.name);
   }
 }
@@ -159,9 +170,7 @@ bool DataParallel::State::buckets_fit() const {
   for (const Bucket& bucket : buckets)
     for (std::size_t place = 0; place < bucket.parameters.size(); ++place) {
       const Tensor& p = parameters[bucket.parameters[place]].tensor;
-      const std::int64_t end = place + 1 < bucket.begins.size() ? bucket.begins[place + 1] : bucket.flat.numel();
-      if (p.dtype() != bucket.flat.dtype() || p.device() != bucket.device || p.numel() != end - bucket.begins[place])
-        return false;
+      if (p.dtype() != bucket.dtype || p.device() != bucket.device || p.numel() != bucket.sizes[place]) return false;
     }
   return true;
 }
@@ -172,6 +181,7 @@ void DataParallel::State::begin() {
   if (!buckets_fit()) make_buckets();
   for (Bucket& bucket : buckets) {
     bucket.ready = 0;
+    bucket.flat = empty({bucket.size}, {bucket.dtype, bucket.nccl ? bucket.device : Device()});
     std::fill_n(bucket.present.data<std::int32_t>(), bucket.parameters.size(), 0);
   }
   next = 0;
@@ -255,14 +265,16 @@ void DataParallel::State::finish() {
   Engine::current().count(now);
   for (const Bucket& bucket : buckets) require_all(bucket);
   std::fill(waiting.begin(), waiting.end(), char{0});
-  for (const Bucket& bucket : buckets) {
+  for (Bucket& bucket : buckets) {
     for (std::size_t place = 0; place < bucket.parameters.size(); ++place) {
       if (bucket.counts.data<std::int32_t>()[place] == 0) continue;
       const Tensor& p = parameters[bucket.parameters[place]].tensor;
       const Tensor mean = part_of(bucket, place, p);
-      if (detail::is_expanded(p.grad().shape(), p.grad().strides())) p.set_grad(mean.clone());
+      if (mean.device() == p.device() && p.is_contiguous()) p.set_grad(mean);
+      else if (detail::is_expanded(p.grad().shape(), p.grad().strides())) p.set_grad(mean.to(p.device()));
       else detail::raw::copy_to(mean, p.grad().detach());
     }
+    bucket.flat = Tensor();
   }
 }
 

@@ -82,9 +82,9 @@ Tensor conv2d_backward_input(const In& grad, const In& w, const Shape& x_shape, 
 }
 
 WeightGradients conv2d_backward_weight(const In& grad, const In& x, const Shape& w_shape, bool bias,
-                                       const Conv2dParams& params) {
+                                       const Conv2dParams& params, MemoryFormat format) {
   const Operation op("conv2d_backward", grad.where, {{"grad", *grad}, {"x", *x}});
-  WeightGradients out{new_result(w_shape, grad->dtype(), grad->device()), {}};
+  WeightGradients out{allocate(w_shape, format, grad), {}};
   if (bias) out.bias = new_result({w_shape[0]}, grad->dtype(), grad->device());
   if (grad->numel() && x->numel()) {
     op.run(calls::Conv2dBackwardWeight{*grad, *x, out.weight, out.bias, params});
@@ -130,6 +130,9 @@ Tensor weight_gradient(const In& g, const In& x, const Shape& w_shape, const Con
                 });
 }
 
+/// Such weights are read channels-last.
+bool is_on_tensor_cores(const Tensor& w) { return is_half(w.dtype()) && w.device().is_cuda(); }
+
 Gradients conv_gradients(const Tensor& g, const Tensor& x, const Tensor& w, const Conv2dParams& p, Needs needs) {
   Gradients out(3);
   if (needs[0]) out[0] = convolve_transposed(g, w, x.shape(), p);
@@ -137,7 +140,9 @@ Gradients conv_gradients(const Tensor& g, const Tensor& x, const Tensor& w, cons
     if (needs[1]) out[1] = weight_gradient(g, x, w.shape(), p);
     if (needs[2]) out[2] = sum(g, {0, 2, 3});
   } else if (needs[1]) {  // weight and bias in one call
-    auto gradients = raw::conv2d_backward_weight(g, x, w.shape(), needs[2], p);
+    const bool last = is_on_tensor_cores(w) && w.is_contiguous(MemoryFormat::channels_last);
+    auto gradients = raw::conv2d_backward_weight(g, x, w.shape(), needs[2], p,
+                                                 last ? MemoryFormat::channels_last : MemoryFormat::contiguous);
     out[1] = gradients.weight;
     out[2] = gradients.bias;
   } else if (needs[2]) {
@@ -152,6 +157,12 @@ Tensor detail::convolve(const In& x, const In& w, const Tensor& b, const Conv2dP
   const bool recorded = records(*x, *w) || records(b);
   // The gradient of gelu_tanh needs its input.
   if (activation == Activation::gelu_tanh && recorded) return gelu_tanh(convolve(x, w, b, p));
+  // Converted here once, and not again by backward.
+  if (records(*x, *w) && is_on_tensor_cores(*w) && !w->is_contiguous(MemoryFormat::channels_last)) {
+    Tensor last = raw::contiguous(*w, MemoryFormat::channels_last);
+    if (records(*w)) last = record("contiguous", std::move(last), {w}, [](const Tensor& g) { return g; });
+    return convolve(x, last, b, p, activation);
+  }
   Tensor y = raw::conv2d(x, w, b, p, activation);
   if (!recorded) return y;
   const Saved activated = activation == Activation::relu ? Saved::output(y) : Saved();

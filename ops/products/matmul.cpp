@@ -139,11 +139,12 @@ void matmul_add_(const Tensor& out, const Tensor& a, const Tensor& b) {
       unsqueeze(a, 0), unsqueeze(b, 0), View(), reshaped(out, {1, out.size(0), out.size(1)}), {.beta = 1}});
 }
 
-LinearGradients linear_backward_weight(const In& grad, const In& x, DType weight) {
+LinearGradients linear_backward_weight(const In& grad, const In& x, DType weight, bool transposed) {
   const Operation op("linear_backward", grad.where, {{"grad", *grad}, {"x", *x}});
-  const std::int64_t out_features = grad->shape()[1];
-  LinearGradients out{new_result({out_features, x->shape()[1]}, weight, grad->device()),
-                      new_result({out_features}, grad->dtype(), grad->device())};
+  const std::int64_t out_features = grad->shape()[1], in = x->shape()[1];
+  LinearGradients out{
+      new_result({out_features, in}, transposed ? Strides{1, out_features} : Strides{in, 1}, weight, grad->device()),
+      new_result({out_features}, grad->dtype(), grad->device())};
   op.run(calls::LinearBackwardWeight{*grad, *x, out.weight, out.bias});
   return out;
 }
@@ -199,16 +200,16 @@ Gradients linear_gradients(const Tensor& g, const Tensor& x, const Tensor& w, Gr
   Gradients out(3);
   if (needs[0]) out[0] = product(g, w, dtypes.x);
   // The gradient of a transposed weight is transposed too, so that it is in the weight's order in memory.
-  const bool transposed = !w.is_contiguous() && w.strides()[0] == 1 && backend_of(w.device()).computes_on_host();
-  if (needs[1] && transposed) {
-    out[1] = product(inputs().t(), g_rows, dtypes.w).t();
-  } else if (needs[1] && needs[2] && !is_grad_enabled() && g.numel() != 0 && x.numel() != 0) {
-    auto gradients = raw::linear_backward_weight(g_rows, inputs(), dtypes.w);
+  const bool transposed = !w.is_contiguous() && w.strides()[0] == 1;
+  const bool apart = transposed && backend_of(w.device()).computes_on_host();  // the weight and the bias
+  if (needs[1] && needs[2] && !apart && !is_grad_enabled() && g.numel() != 0 && x.numel() != 0) {
+    auto gradients = raw::linear_backward_weight(g_rows, inputs(), dtypes.w, transposed);
     out[1] = gradients.weight;
     out[2] = gradients.bias;
     return out;
   }
-  if (needs[1] && !transposed) out[1] = product(g_rows.t(), inputs(), dtypes.w);
+  if (needs[1])
+    out[1] = transposed ? product(inputs().t(), g_rows, dtypes.w).t() : product(g_rows.t(), inputs(), dtypes.w);
   if (needs[2]) out[2] = sum(g_rows, {0});
   return out;
 }

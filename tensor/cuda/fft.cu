@@ -1,10 +1,11 @@
 #include <minnow/tensor/cuda/cuda_backend.h>
+#include <minnow/tensor/cuda/libraries/cufft.h>
 #include <minnow/tensor/cuda/runtime/launch.h>
-#include <minnow/tensor/kernels/math.h>
 
 namespace minnow::cuda {
 namespace {
 
+// cuFFT computes in float64, from lines in any order in memory, which are gathered and scattered here.
 struct Complex {
   double re, im;
 };
@@ -59,27 +60,6 @@ __global__ void load_kernel(const T* x, Lines lines, std::int64_t count, std::in
   }
 }
 
-/// Joins p transforms of `done` numbers to one (Stockham's order, in which the results are sorted): a thread for each
-/// result.
-__global__ void pass_kernel(const Complex* x, Complex* y, std::int64_t count, std::int64_t n, std::int64_t done,
-                            std::int64_t p) {
-  constexpr double kTurn = 6.283185307179586476925;
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x, size = done * p, m = n / size;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count * n; i += step) {
-    const std::int64_t line = i / n, f = i % n % size, k = i % n / size;
-    const Complex* const from = x + line * n + k * done + f % done;
-    Complex sum = from[0];
-    for (std::int64_t r = 1; r < p; ++r) {
-      const double angle = kTurn * (static_cast<double>(r * f % size) / static_cast<double>(size));
-      const double c = kernels::math::cos(angle), s = -kernels::math::sin(angle);
-      const Complex term = from[r * m * done];
-      sum.re += term.re * c - term.im * s;
-      sum.im += term.re * s + term.im * c;
-    }
-    y[i] = sum;
-  }
-}
-
 /// Writes the first `wanted` numbers of each line.
 template <class T>
 __global__ void store_kernel(const Complex* x, T* y, Lines lines, std::int64_t count, std::int64_t wanted,
@@ -103,21 +83,11 @@ template <class T> void run(const calls::Fft& args) {
   const Lines from(args.x, args.dim, !real_x), to(args.y, args.dim, !real_y);
   const std::int64_t count = to.count(), given = real_y ? half : n, wanted = real_x ? half : n;
   const double sign = args.inverse ? -1 : 1;
-  const Scratch memory(call, static_cast<std::size_t>(2 * count * n) * sizeof(Complex));
-  Complex *x = memory.as<Complex>(), *y = x + count * n;
+  const Scratch memory(call, static_cast<std::size_t>(count * n) * sizeof(Complex));
+  auto* const x = memory.as<Complex>();
   launch(call, load_kernel<T>, blocks_for(count * n), kThreads, static_cast<const T*>(args.x.raw_data()), from, count,
          given, Scaling{n, 1, real_y ? args.middle : 1, sign}, x);
-  std::int64_t done = 1;
-  const auto pass = [&](std::int64_t p) {
-    launch(call, pass_kernel, blocks_for(count * n), kThreads, x, y, count, n, done, p);
-    std::swap(x, y);
-    done *= p;
-  };
-  std::int64_t rest = n;
-  for (; rest % 4 == 0; rest /= 4) pass(4);
-  for (std::int64_t p = 2; p * p <= rest; ++p)
-    for (; rest % p == 0; rest /= p) pass(p);
-  if (rest > 1) pass(rest);
+  if (n > 1) cufft::transform(call, x, n, count);
   launch(call, store_kernel<T>, blocks_for(count * wanted), kThreads, x, static_cast<T*>(args.y.raw_data()), to, count,
          wanted, Scaling{n, args.scale, real_x ? args.middle : 1, sign});
 }

@@ -146,7 +146,7 @@ TEST(MatmulLayout, KeysDifferByEveryField) {
       changed([](MatmulKey& k) { k.dtype = DType::bfloat16; }),
       changed([](MatmulKey& k) { k.tf32 = true; }),
       changed([](MatmulKey& k) { k.bias = true; }),
-      changed([](MatmulKey& k) { k.sums_b = true; }),
+      changed([](MatmulKey& k) { k.sums = SumsOf::b; }),
       changed([](MatmulKey& k) { k.activation = Activation::relu; }),
       changed([](MatmulKey& k) { k.align_a = 16; }),
       changed([](MatmulKey& k) { k.align_b = 16; }),

@@ -1,14 +1,17 @@
-/// NVIDIA's own cuBLASLt, cuDNN and NCCL, where they are: every symbol that minnow binds, their versions, and every
+/// NVIDIA's own cuBLASLt, cuDNN, cuFFT and NCCL, where they are: every symbol that minnow binds, their versions, and every
 /// descriptor that minnow makes and that needs no device.
 #include <cublasLt.h>
 #include <cudnn.h>
+#include <cufft.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <iostream>
 #include <string>
+#include <type_traits>
 #include <minnow/tensor/cuda/libraries/conv_plan.h>
 #include <minnow/tensor/cuda/libraries/cublaslt.h>
 #include <minnow/tensor/cuda/libraries/cudnn.h>
+#include <minnow/tensor/cuda/libraries/cufft.h>
 #include <minnow/tensor/error.h>
 #if __has_include(<nccl.h>)
 #include <nccl.h>
@@ -54,13 +57,13 @@ TEST(RealLibraries, CublasLtTakesEveryDescriptor) {
       for (const bool transpose_b : {false, true})
         for (const std::int64_t batch : {1, 5})
           for (const Activation activation : {Activation::none, Activation::gelu_tanh})
-            for (const int extra : {0, 1, 2}) {
+            for (const int extra : {0, 1, 2, 3}) {
               MatmulKey key;
               key.product = product_of(transpose_a, transpose_b, batch);
               key.dtype = dtype;
               key.tf32 = extra == 0;
               key.bias = extra == 1;
-              key.sums_b = extra == 2;
+              key.sums = extra == 2 ? SumsOf::b : extra == 3 ? SumsOf::a : SumsOf::none;
               key.activation = activation;
               EXPECT_NO_THROW({
                 cublaslt::make_desc(key);
@@ -94,6 +97,24 @@ TEST(RealLibraries, CudnnTakesEveryDescriptor) {
             ++made;
           }
   std::cout << made << " convolutions\n";
+}
+
+// What cufft.h of minnow declares of it.
+static_assert(sizeof(cufftHandle) == sizeof(cufft::Plan) && sizeof(cufftResult) == sizeof(int) && CUFFT_SUCCESS == 0);
+static_assert(CUFFT_Z2Z == cufft::kComplexDouble && CUFFT_FORWARD == cufft::kForward);
+static_assert(std::is_same_v<decltype(&cufftMakePlanMany64),
+                             cufftResult (*)(cufftHandle, int, long long*, long long*, long long, long long, long long*,
+                                             long long, long long, cufftType, long long, std::size_t*)>);
+static_assert(std::is_same_v<decltype(&cufftExecZ2Z),
+                             cufftResult (*)(cufftHandle, cufftDoubleComplex*, cufftDoubleComplex*, int)>);
+
+TEST(RealLibraries, CufftHasEveryFunction) {
+  if (!loads(cufft::functions)) GTEST_SKIP() << "cuFFT is not here";
+  int version = 0;
+  const auto get =
+      reinterpret_cast<int (*)(int*)>(dlsym(dlopen("libcufft.so.12", RTLD_NOW | RTLD_NOLOAD), "cufftGetVersion"));
+  if (get != nullptr) { EXPECT_EQ(get(&version), 0); }
+  std::cout << "cuFFT " << version << ", headers " << CUFFT_VERSION << "\n";
 }
 
 #if __has_include(<nccl.h>)

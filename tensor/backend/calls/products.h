@@ -37,7 +37,7 @@ struct Matmul {
 };
 
 /// grad_w = gradᵀ x, grad_bias = the sum of each column of grad.   grad: [N, O]  x: [N, I]  grad_w: [O, I]  grad_bias:
-/// [O]; the results are contiguous.
+/// [O]; the results are contiguous, or grad_wᵀ is, on devices that do not compute on the host.
 struct LinearBackwardWeight {
   static constexpr const char* kName = "linear_backward";
   const View& grad;

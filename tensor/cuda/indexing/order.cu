@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <cub/block/block_scan.cuh>
 #include <limits>
 #include <minnow/tensor/cuda/cuda_backend.h>
 #include <minnow/tensor/cuda/indexing/sort.h>
@@ -106,6 +107,64 @@ __global__ void pick_kernel(const T* __restrict__ x, const std::uint32_t* __rest
   }
 }
 
+constexpr int kMostSelected = 64;
+
+/// The first k elements of each row in order, k at most kMostSelected: a block for a row finds the key of the k-th by its
+/// digits from the top, and sorts what is before it.
+template <class T>
+__global__ void select_kernel(const T* __restrict__ x, T* values, std::int64_t* indices, std::int64_t k, Elements e) {
+  constexpr int kBits = 8 * sizeof(T);
+  constexpr std::uint64_t kAll = ~std::uint64_t{0} >> (64 - kBits);
+  using Scan = cub::BlockScan<int, static_cast<int>(kThreads)>;
+  __shared__ typename Scan::TempStorage storage;
+  __shared__ unsigned long long counts[256], wanted;
+  __shared__ std::uint64_t prefix, keys[kMostSelected];
+  __shared__ std::int64_t places[kMostSelected];
+  __shared__ unsigned found;
+  const T* const row = x + blockIdx.x * e.n;
+  const auto key_at = [&](std::int64_t i) { return e.descending ? ~key_of(row[i]) & kAll : key_of(row[i]); };
+  if (threadIdx.x == 0) prefix = 0, wanted = static_cast<unsigned long long>(k), found = 0;
+  for (int shift = kBits - 8; shift >= 0; shift -= 8) {
+    for (unsigned i = threadIdx.x; i < 256; i += blockDim.x) counts[i] = 0;
+    __syncthreads();
+    for (std::int64_t i = threadIdx.x; i < e.n; i += blockDim.x) {
+      const std::uint64_t key = key_at(i);
+      if (shift == kBits - 8 || key >> (shift + 8) == prefix) atomicAdd(&counts[key >> shift & 255], 1ull);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      std::uint64_t digit = 0;
+      while (wanted > counts[digit]) wanted -= counts[digit++];
+      prefix = prefix << 8 | digit;
+    }
+    __syncthreads();
+  }
+  // The keys before the k-th, and of those equal to it the first `wanted`.
+  const auto equals = static_cast<std::int64_t>(wanted);
+  std::int64_t before = 0;
+  for (std::int64_t first = 0; first < e.n; first += blockDim.x) {
+    const std::int64_t i = first + threadIdx.x;
+    const std::uint64_t key = i < e.n ? key_at(i) : kAll;
+    const bool equal = i < e.n && key == prefix;
+    int place = 0, total = 0;
+    Scan(storage).InclusiveSum(equal ? 1 : 0, place, total);
+    if ((i < e.n && key < prefix) || (equal && before + place <= equals)) {
+      const unsigned slot = atomicAdd(&found, 1u);
+      keys[slot] = key;
+      places[slot] = i;
+    }
+    before += total;
+    __syncthreads();  // the shared memory is reused
+  }
+  for (std::int64_t i = threadIdx.x; i < k; i += blockDim.x) {
+    std::int64_t rank = 0;
+    for (std::int64_t j = 0; j < k; ++j)
+      rank += keys[j] < keys[i] || (keys[j] == keys[i] && places[j] < places[i]) ? 1 : 0;
+    values[blockIdx.x * k + rank] = row[places[i]];
+    indices[blockIdx.x * k + rank] = places[i];
+  }
+}
+
 /// Rows that are sorted at once: of all elements by their keys, and then by their rows.
 template <class T>
 void sort_rows(const Call& call, const T* x, T* values, std::int64_t* indices, std::int64_t rows, std::int64_t k,
@@ -141,7 +200,12 @@ void sort_rows(const Call& call, const T* x, T* values, std::int64_t* indices, s
 template <class T> void run(const calls::Sort& args) {
   const Call call(args);
   const std::int64_t rows = args.x.shape()[0], n = args.x.shape()[1], taken = args.values.shape()[1];
-  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
+  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1, kEnough = 32;
+  // Few rows keep few multiprocessors busy.
+  if (args.pick == SortPick::first && taken <= kMostSelected && taken < n && rows >= kEnough && rows <= kMost)
+    return launch(call, select_kernel<T>, static_cast<unsigned>(rows), kThreads,
+                  static_cast<const T*>(args.x.raw_data()), static_cast<T*>(args.values.raw_data()),
+                  static_cast<std::int64_t*>(args.indices.raw_data()), taken, Elements{n, rows * n, args.descending});
   if (n > kMost)
     throw BackendError("sort: a row of 2^31 elements or more cannot be sorted on a GPU\nsort it on the cpu");
   const std::int64_t some = std::min(rows, kMost / n);

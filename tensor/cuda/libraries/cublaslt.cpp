@@ -71,7 +71,7 @@ void set(const Handle<cublasLtMatmulDesc_t, cublasStatus_t>& desc, cublasLtMatmu
 /// The epilogue of the product.  cuBLASLt's GELU is the tanh approximation.  Its ReLU is not used: whether that gives
 /// NaN for NaN is documented nowhere, and each of its kernels has its own.
 cublasLtEpilogue_t epilogue_of(const MatmulKey& key) {
-  if (key.sums_b) return CUBLASLT_EPILOGUE_BGRADB;
+  if (key.sums != SumsOf::none) return key.sums == SumsOf::a ? CUBLASLT_EPILOGUE_BGRADA : CUBLASLT_EPILOGUE_BGRADB;
   if (key.activation == Activation::gelu_tanh) return key.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
   return key.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }

@@ -57,10 +57,10 @@ struct MatmulOperands {
   const void *a, *b;
   void* d;
   const void* bias = nullptr;  ///< along the rows of d; dense, with d's dtype
-  void* sums_b = nullptr;      ///< one for each column of d, with d's dtype
+  void* sums = nullptr;        ///< of SumsOf's operand, with d's dtype
 
   /// The pointer of the epilogue, of which cuBLASLt has only one.
-  const void* epilogue() const { return sums_b ? sums_b : bias; }
+  const void* epilogue() const { return sums ? sums : bias; }
 };
 
 /// The plan of a key on a device, from its cache.

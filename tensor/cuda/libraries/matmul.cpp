@@ -45,7 +45,8 @@ Matrices operand(const Call& call, const View& t, View& holder) {
 struct Extras {
   View bias{};                               ///< packed, or undefined
   Activation activation = Activation::none;  ///< applied last
-  View sums{};                               ///< the sums of a's rows are written here, or undefined
+  SumsOf sums_of = SumsOf::none;
+  View sums{};  ///< written, or undefined
 };
 
 void* data_of(const View& t) { return t.defined() ? t.raw_data() : nullptr; }
@@ -65,7 +66,7 @@ bool run_library(const Call& call, const MatmulParams& params, const View& a, co
   key.dtype = out.dtype();
   key.tf32 = math_options().matmul_tf32;
   key.bias = extras.bias.defined();
-  key.sums_b = extras.sums.defined();
+  key.sums = extras.sums_of;
   key.activation = extras.activation;
   key.align_a = alignment_of(operands.a);
   key.align_b = alignment_of(operands.b);
@@ -147,8 +148,12 @@ template <> void execute(const calls::Matmul& args) {
 template <> void execute(const calls::LinearBackwardWeight& args) {
   const View &grad = args.grad, &x = args.x, &grad_w = args.grad_w, &grad_bias = args.grad_bias;
   const Call call(args);
-  const View left = one(grad, true), right = one(x, false), out = one(grad_w, false);
+  // cuBLASLt's left operand is the right one here.
+  const bool transposed = !grad_w.is_contiguous();
+  const View left = transposed ? one(x, true) : one(grad, true), right = transposed ? one(grad, false) : one(x, false),
+             out = one(grad_w, transposed);
   Extras extras;
+  extras.sums_of = transposed ? SumsOf::a : SumsOf::b;
   extras.sums = grad_bias;
   if (run_library(call, {}, left, right, out, extras)) return;
   run_product(call, {}, left, right, {}, out);

@@ -74,13 +74,17 @@ inline Product column_major(Matrices a, Matrices b, Matrices out) {
   return {side(b), side(a), {out.cols, out.rows, out.row_stride, out.batch_stride, false}, out.batch};
 }
 
+/// An operand whose sums along the product's inner dimension are computed with it: one for each row of op(a), or for each
+/// column of op(b).
+enum class SumsOf : std::uint8_t { none, a, b };
+
 /// What the choice of an algorithm depends on.
 struct MatmulKey {
   Product product;
   DType dtype = DType::float32;
   bool tf32 = false;
-  bool bias = false;    ///< added along the rows of d
-  bool sums_b = false;  ///< also computes the sum of each column of op(b)
+  bool bias = false;  ///< added along the rows of d
+  SumsOf sums = SumsOf::none;
   Activation activation = Activation::none;
   int align_a = 256, align_b = 256, align_d = 256, align_bias = 256;
 
@@ -89,7 +93,7 @@ struct MatmulKey {
     KeyHash h;
     for (const ColumnMajor* m : {&product.a, &product.b, &product.d})
       h.add(m->rows, m->cols, m->leading, m->batch_stride, m->transpose);
-    h.add(product.batch, dtype, tf32, bias, sums_b, activation, align_a, align_b, align_d, align_bias);
+    h.add(product.batch, dtype, tf32, bias, sums, activation, align_a, align_b, align_d, align_bias);
     return h.value();
   }
 };

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cub/block/block_scan.cuh>
 #include <limits>
 #include <minnow/tensor/cuda/cuda_backend.h>
@@ -100,23 +101,53 @@ template <class S> struct Data {
   }
 };
 
-/// A block for each line, which scans as many elements at a time as it has threads.
-template <class Op, class S> __global__ void scan_by_blocks(Data<S> data, Lines lines) {
+/// The pieces of lines, each scanned by one block, which takes as many elements at a time as it has threads.
+struct Pieces {
+  std::int64_t count;   ///< of a line
+  std::int64_t length;  ///< elements
+};
+
+/// Scans a piece of a line after `before`; returns both.  The block's threads call it together.
+template <class Op, bool stores, class S>
+__device__ typename Op::Item scan_piece(const Data<S>& data, const Lines& lines, const Pieces& pieces,
+                                        std::int64_t index, typename Op::Item before) {
   using Item = typename Op::Item;
   using Scan = cub::BlockScan<Item, static_cast<int>(kThreads)>;
   __shared__ typename Scan::TempStorage storage;
-  for (std::int64_t line = blockIdx.x; line < lines.count; line += gridDim.x) {
-    Item before = Op::none();
-    for (std::int64_t first = 0; first < lines.n; first += kThreads) {
-      const std::int64_t k = first + threadIdx.x;
-      Item result = Op::none(), total = Op::none();
-      Scan(storage).InclusiveScan(k < lines.n ? data.template load<Op>(lines, line, k) : Op::none(), result, Op(),
-                                  total);
-      if (k < lines.n) data.template store<Op>(lines, line, k, Op()(before, result));
-      before = Op()(before, total);
-      __syncthreads();  // the shared memory is reused
-    }
+  const std::int64_t line = index / pieces.count, begin = index % pieces.count * pieces.length,
+                     end = begin + pieces.length < lines.n ? begin + pieces.length : lines.n;
+  for (std::int64_t first = begin; first < end; first += kThreads) {
+    const std::int64_t k = first + threadIdx.x;
+    Item result = Op::none(), total = Op::none();
+    Scan(storage).InclusiveScan(k < end ? data.template load<Op>(lines, line, k) : Op::none(), result, Op(), total);
+    if (stores && k < end) data.template store<Op>(lines, line, k, Op()(before, result));
+    before = Op()(before, total);
+    __syncthreads();  // the shared memory is reused
   }
+  return before;
+}
+
+/// `totals`: of the pieces before, each of which contains those before it in the line; nullptr: a line is one piece.
+template <class Op, class S>
+__global__ void scan_by_blocks(Data<S> data, Lines lines, Pieces pieces, const typename Op::Item* totals) {
+  for (std::int64_t i = blockIdx.x; i < lines.count * pieces.count; i += gridDim.x)
+    scan_piece<Op, true>(data, lines, pieces, i, i % pieces.count != 0 ? totals[i - 1] : Op::none());
+}
+
+template <class Op, class S>
+__global__ void total_kernel(Data<S> data, Lines lines, Pieces pieces, typename Op::Item* totals) {
+  for (std::int64_t i = blockIdx.x; i < lines.count * pieces.count; i += gridDim.x) {
+    const typename Op::Item total = scan_piece<Op, false>(data, lines, pieces, i, Op::none());
+    if (threadIdx.x == 0) totals[i] = total;
+  }
+}
+
+/// Adds to each total those of the pieces before it: a thread for a line, of which there are few.
+template <class Op> __global__ void join_totals(std::int64_t lines, std::int64_t pieces, typename Op::Item* totals) {
+  const std::int64_t line = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (line >= lines) return;
+  typename Op::Item sum = Op::none();
+  for (std::int64_t i = line * pieces; i < (line + 1) * pieces; ++i) totals[i] = sum = Op()(sum, totals[i]);
 }
 
 /// A thread for each line; adjacent threads have adjacent elements.
@@ -133,9 +164,23 @@ template <class Op, class S> __global__ void scan_by_threads(Data<S> data, Lines
 }
 
 template <class Op, class S> void scan(const Call& call, const Data<S>& data, const Lines& lines) {
-  constexpr std::int64_t kManyColumns = 32;
-  if (lines.inner >= kManyColumns) launch(call, scan_by_threads<Op, S>, blocks_for(lines.count), kThreads, data, lines);
-  else launch(call, scan_by_blocks<Op, S>, blocks_for(lines.count, 1), kThreads, data, lines);
+  // Enough lines give every multiprocessor work.
+  constexpr std::int64_t kManyColumns = 32, kMany = 1024, kShort = 4096;
+  if (lines.inner >= kManyColumns && (lines.count >= kMany || lines.n < kShort))
+    return launch(call, scan_by_threads<Op, S>, blocks_for(lines.count), kThreads, data, lines);
+  if (lines.count >= kMany || lines.n < kShort)
+    return launch(call, scan_by_blocks<Op, S>, blocks_for(lines.count, 1), kThreads, data, lines, Pieces{1, lines.n},
+                  nullptr);
+  // cub::DeviceScan would read once instead of twice, but its sums depend on which block is first.
+  const std::int64_t count = std::min(kMany / lines.count, lines.n / (kShort / 4));
+  const std::int64_t length = (lines.n + count - 1) / count;
+  const Pieces pieces{(lines.n + length - 1) / length, length};
+  const Scratch memory(call, static_cast<std::size_t>(lines.count * pieces.count) * sizeof(typename Op::Item));
+  auto* const totals = memory.as<typename Op::Item>();
+  const unsigned blocks = blocks_for(lines.count * pieces.count, 1);
+  launch(call, total_kernel<Op, S>, blocks, kThreads, data, lines, pieces, totals);
+  launch(call, join_totals<Op>, blocks_for(lines.count), kThreads, lines.count, pieces.count, totals);
+  launch(call, scan_by_blocks<Op, S>, blocks, kThreads, data, lines, pieces, totals);
 }
 
 template <class T> T* data_of(const View& t) { return t.defined() ? static_cast<T*>(t.raw_data()) : nullptr; }

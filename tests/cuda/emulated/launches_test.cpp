@@ -99,6 +99,21 @@ void expect_within(const std::vector<Row>& rows, const std::vector<DType>& dtype
     for (const DType dtype : dtypes) expect_within(row, dtype);
 }
 
+// The gradient of a transposed weight is in the weight's order, and has that of the bias in the same product.
+TEST(CudaLaunches, TransposedWeights) {
+  const Tensor w = full({6, 5}, 0.5, on_cuda(DType::float32)).requires_grad_(),
+               bias = zeros({5}, on_cuda(DType::float32)).requires_grad_();
+  expect_within({{"conv1d of gpt",
+                  {4, 6},
+                  [=](const Tensor& x) { return linear(x, w.t(), bias); },
+                  1,
+                  2,
+                  MemoryFormat::contiguous,
+                  {w, bias}}},
+                {DType::float32});
+  EXPECT_TRUE(w.grad().is_contiguous());
+}
+
 TEST(CudaLaunches, Dropout) {
   expect_within({{"dropout", {64, 100}, [](const Tensor& x) { return dropout(x); }, 2, 1}});
 }
@@ -154,12 +169,14 @@ TEST(CudaLaunches, Convolutions) {
     expect_within({convolution("bias", dtype, Activation::none, 2, 3),
                    convolution("bias and relu", dtype, Activation::relu, 2, 4)},
                   {dtype});
-  // Channels-last: also copies of the weight in both directions, and of its gradient.
+  // Channels-last: also copies of the weight in both directions, and of its gradient; of halves one of the weight.
   const MemoryFormat last = MemoryFormat::channels_last;
-  for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16})
-    expect_within({convolution("bias", dtype, Activation::none, 3, 5, last),
-                   convolution("bias and relu", dtype, Activation::relu, 3, 6, last)},
+  for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16}) {
+    const std::size_t copies = dtype == DType::float32 ? 2 : 0;
+    expect_within({convolution("bias", dtype, Activation::none, 3, 3 + copies, last),
+                   convolution("bias and relu", dtype, Activation::relu, 3, 4 + copies, last)},
                   {dtype});
+  }
 }
 
 // The bias of a convolution that cuDNN does not fuse.

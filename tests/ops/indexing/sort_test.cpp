@@ -237,5 +237,58 @@ TEST_P(Sort, OfManyRowsKeepsTheOrderOfEqualElements) {
   }
 }
 
+/// On a GPU by selection, not by sorting.
+TEST_P(Sort, TheFirstOfManyRowsAreThoseOfASort) {
+  manual_seed(2);
+  for (const DType dtype : {float32, float64, float16, bfloat16, int64, int32, uint8, bool_}) {
+    Tensor x = randint(dtype == uint8 || dtype == bool_ ? 0 : -9, 9, {40, 700}).to(dtype);
+    if (is_floating_point(dtype)) {
+      x = where(x == 3, full_like(x, std::numeric_limits<double>::quiet_NaN()), x);
+      x = where(x == 4, full_like(x, -0.0), x);
+      x = where(x == 5, full_like(x, -std::numeric_limits<double>::infinity()), x);
+    }
+    const Tensor there = x.to(device());
+    for (const bool largest : {true, false}) {
+      const Ordered want = x.sort(1, largest);
+      for (const std::int64_t k : {1, 3, 64, 65}) {
+        const Ordered got = there.topk(k, 1, largest);
+        EXPECT_TRUE(equal(got.indices.cpu(), want.indices.narrow(1, 0, k))) << name_of(dtype) << " " << k;
+        EXPECT_TRUE(equal(nan_to_num(got.values.cpu().to(float64), 77),
+                          nan_to_num(want.values.narrow(1, 0, k).to(float64), 77)))
+            << name_of(dtype) << " " << k;
+      }
+    }
+  }
+}
+
+class Scan : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(Devices, Scan, all_devices(), device_test_name);
+
+/// Few long lines, which a GPU scans in pieces; with gradients, which are reversed.
+TEST_P(Scan, OfFewLongLinesIsThatOfTheCpu) {
+  manual_seed(3);
+  const auto of = [](const Tensor& x, int dim) {
+    const Tensor y = x.detach().requires_grad_();
+    const Ordered most = cummax(y, dim), least = cummin(y, dim);
+    Tensors all{cumsum(y, dim), cumprod(y, dim), logcumsumexp(y, dim), most.values, least.values};
+    Tensor loss = sum(all[0] * 1e-3);
+    for (std::size_t i = 1; i < all.size(); ++i) loss = loss + sum(all[i]);
+    loss.backward();
+    all.push_back(y.grad());
+    all.push_back(most.indices);
+    all.push_back(least.indices);
+    return all;
+  };
+  for (const Shape& shape : {Shape{9001}, Shape{2, 5003}, Shape{4097, 3}, Shape{4097, 33}, Shape{2, 4096, 2}}) {
+    const int dim = shape.rank() == 1 || shape[0] > 1000 ? 0 : 1;
+    const Tensor x = 1 + 0.01 * randn(shape, float64);
+    const Tensors want = of(x, dim), got = of(x.to(device()), dim);
+    for (std::size_t i = 0; i < want.size(); ++i)
+      EXPECT_TRUE(allclose(got[i].detach().cpu(), want[i].detach(), 1e-9, 1e-9)) << shape[0] << " " << i;
+    const Tensor counts = randint(0, 100, shape).to(int64);
+    EXPECT_TRUE(equal(cumsum(counts.to(device()), dim).cpu(), cumsum(counts, dim)));
+  }
+}
+
 }  // namespace
 }  // namespace minnow::test
