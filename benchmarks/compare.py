@@ -73,6 +73,12 @@ GOALS.append(("the worst of conv, softmax, cross_entropy beside PyTorch", "as fa
               lambda ours, theirs: min(theirs(n) / ours(n) for n in FUSED), "{:.2f} times", lambda x: x >= 0.95))
 
 
+GOALS += [(f"{text}, beside PyTorch eager", "<= 1.00", lambda ours, theirs, name=name: ours(name) / theirs(name), "{:.2f}",
+           lambda x: x <= 1.0)
+          for text, name in (("GPT-2 124M step, B 8, T 1024, bf16", "gpt2_train_bf16"),
+                             ("ResNet-18 step, B 64, 224x224", "resnet18_step"), ("LSTM step, T 100", "lstm_step"))]
+
+
 def workloads_of_goals():
     """The names of the workloads that the goals are computed from."""
     names = set()

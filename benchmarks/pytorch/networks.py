@@ -167,8 +167,11 @@ def workloads(tools):
             variants[name], values = step, values or losses
         return variants, values
 
+    device = tools.Settings.device
+    on_gpu = device.type != "cpu"  # rows of both kinds of devices have the sizes of papers on a GPU
+
     def sequence():
-        return formula(1, pick((100, 64, 512), (5, 2, 16)))
+        return formula(1, pick((100, 32 if on_gpu else 64, 512), (5, 2, 16)))
 
     def recurrent_forward(layer):
         x = sequence()
@@ -180,8 +183,8 @@ def workloads(tools):
         return steps({"": lambda: (layer(x.size(2), x.size(2)), lambda model: model(x)[0].square().mean())})
 
     def resnet():
-        n, side = pick(16, 2), pick(64, 32)
-        labels = torch.arange(n) * 7 % 10
+        n, side = pick(64 if on_gpu else 16, 2), pick(224 if on_gpu else 64, 32)
+        labels = (torch.arange(n) * 7 % 10).to(device)
 
         def make(layout):
             images = formula(1, (n, 3, side, side)).contiguous(memory_format=layout)
@@ -223,11 +226,11 @@ def workloads(tools):
         return (torch.arange(n * length).square() * 31 % pick(50257, 256)).view(n, length)
 
     def gpt2_train(amp):
-        tokens = tokens_of(4, pick(64, 8) + 1)
+        tokens = tokens_of(8 if on_gpu else 4, pick(1024 if on_gpu else 64, 8) + 1).to(device)
         x, following = tokens[:, :-1].contiguous(), tokens[:, 1:].flatten()
 
         def loss(model):
-            with torch.autocast("cpu", torch.bfloat16, enabled=amp):
+            with torch.autocast(device.type, torch.bfloat16, enabled=amp):
                 return F.cross_entropy(model(x).flatten(0, 1), following)
 
         return steps({"": lambda: (gpt2(), loss)},

@@ -28,6 +28,9 @@ void fill_by_name(const Settings& s, nn::Module& model) {
   }
 }
 
+/// Rows of both kinds of devices have the sizes of papers on a GPU.
+bool on_gpu(const Settings& s) { return s.device != "cpu"; }
+
 /// Steps of an optimizer on loss(); the losses of three are checked.
 template <class Optimizer = optim::SGD, class Options = optim::SGDOptions, class Model, class Loss>
 Ready steps(const Settings& s, Model model, Loss loss, Options options = {.lr = 0.01, .momentum = 0.9}) {
@@ -49,7 +52,7 @@ Ready steps(const Settings& s, Model model, Loss loss, Options options = {.lr = 
 /// The sequence of a recurrent layer, and a step that makes its outputs small.
 template <class Layer> void add_recurrent(std::vector<Workload>& list, const std::string& name) {
   const auto input = [](const Settings& s) {
-    return s.quick ? formula(s, 1, {5, 2, 16}) : formula(s, 1, {100, 64, 512});
+    return s.quick ? formula(s, 1, {5, 2, 16}) : formula(s, 1, {100, on_gpu(s) ? 32 : 64, 512});
   };
   list.push_back({name + "_forward",
                   [=](const Settings& s) {
@@ -59,17 +62,15 @@ template <class Layer> void add_recurrent(std::vector<Workload>& list, const std
                     return forward_only([layer, x] { return std::get<0>(layer(x)); });
                   },
                   For::kCpu});
-  list.push_back({name + "_step",
-                  [=](const Settings& s) {
+  list.push_back({name + "_step", [=](const Settings& s) {
                     const Tensor x = input(s);
                     return steps(s, Layer(x.size(2), x.size(2)),
                                  [x](const Layer& layer) { return mean(square(std::get<0>(layer(x)))); });
-                  },
-                  For::kCpu});
+                  }});
 }
 
 Ready resnet(const Settings& s) {
-  const std::int64_t n = s.quick ? 2 : 16, side = s.quick ? 32 : 64;
+  const std::int64_t n = s.quick ? 2 : on_gpu(s) ? 64 : 16, side = s.quick ? 32 : on_gpu(s) ? 224 : 64;
   models::ResNet model({2, 2, 2, 2}, {.num_classes = 10, .width = s.quick ? 4 : 64});
   const Tensor images = formula(s, 1, {n, 3, side, side}), labels = (arange(n, int64) * 7 % 10).to(Device(s.device));
   return steps(s, model, [=](const models::ResNet& net) { return nn::cross_entropy(net(images), labels); });
@@ -151,8 +152,8 @@ Tensor tokens_of(const models::GPT2Options& options, std::int64_t n, std::int64_
 
 Ready gpt2_train(const Settings& s, bool amp) {
   const models::GPT2Options options = gpt2(s);
-  const std::int64_t length = s.quick ? 8 : 64;
-  const Tensor tokens = tokens_of(options, 4, length + 1).to(Device(s.device));
+  const std::int64_t n = on_gpu(s) ? 8 : 4, length = s.quick ? 8 : on_gpu(s) ? 1024 : 64;
+  const Tensor tokens = tokens_of(options, n, length + 1).to(Device(s.device));
   return steps<optim::AdamW>(
       s, models::GPT2LMHeadModel(options),
       [x = tokens(all, slice(0, -1)).contiguous(), next = tokens(all, slice(1)).flatten(), words = options.vocab_size,
@@ -193,13 +194,13 @@ std::vector<Workload> network_workloads() {
   std::vector<Workload> list;
   add_recurrent<nn::LSTM>(list, "lstm");
   add_recurrent<nn::GRU>(list, "gru");
-  list.push_back({"resnet18_step", resnet, For::kCpu});
+  list.push_back({"resnet18_step", resnet});
   list.push_back({"unet_step", [](const Settings& s) { return unet(s, false); }, For::kCpu});
   list.push_back({"unet_step_bf16", [](const Settings& s) { return unet(s, true); }, For::kCpu});
   list.push_back({"gpt_step", [](const Settings& s) { return gpt(s, false); }, For::kCpu});
   list.push_back({"gpt_step_bf16", [](const Settings& s) { return gpt(s, true); }, For::kCpu});
   list.push_back({"gpt2_train", [](const Settings& s) { return gpt2_train(s, false); }, For::kCpu});
-  list.push_back({"gpt2_train_bf16", [](const Settings& s) { return gpt2_train(s, true); }, For::kCpu});
+  list.push_back({"gpt2_train_bf16", [](const Settings& s) { return gpt2_train(s, true); }});
   list.push_back({"gpt2_generate_64", gpt2_generate, For::kCpu});
   list.push_back({"int8_linear", int8_linear, For::kCpu});
   return list;

@@ -46,6 +46,8 @@ cudnnStatus_t examine(const Job& job) {
   if (job.x.type != job.w.type || job.x.type != job.y.type) return refuse(CUDNN_STATUS_NOT_SUPPORTED, "types differ");
   if (m.compute != (job.x.type == CUDNN_DATA_DOUBLE ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT))
     return refuse(CUDNN_STATUS_NOT_SUPPORTED, "the type to compute in");
+  if (choices_seed() != 0 && job.x.type == CUDNN_DATA_BFLOAT16 && m.groups > 1)
+    return refuse(CUDNN_STATUS_NOT_SUPPORTED, "bfloat16 in groups");
   if (job.x.dim[1] != job.w.dim[1] * m.groups || job.w.dim[0] % m.groups != 0)
     return refuse(CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH, "channels and groups");
   if (job.y.dim[0] != job.x.dim[0] || job.y.dim[1] != job.w.dim[0])

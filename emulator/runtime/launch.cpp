@@ -75,6 +75,12 @@ bool sums_backwards() {
   return backwards;
 }
 
+std::int64_t narrow_limit() {
+  static const char* text = std::getenv("MINNOW_EMULATOR_NARROW");
+  static const std::int64_t limit = text ? std::strtoll(text, nullptr, 10) : std::int64_t{1} << 31;
+  return limit;
+}
+
 std::size_t calls_of(const std::string& function) {
   const std::lock_guard guard(runtime().lock);
   const auto found = runtime().calls.find(function);

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <minnow/tensor/cuda/cuda_backend.h>
 #include <minnow/tensor/cuda/elementwise/convert.h>
 #include <minnow/tensor/cuda/runtime/launch.h>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/kernels/math.h>
+#include <minnow/tensor/kernels/narrow_limit.h>
 #include <minnow/tensor/kernels/reduce.h>
 
 // Not by cuDNN: its max pooling gives no indices, its backward reads x and y again, and it has no dilation.  In
@@ -201,13 +201,13 @@ std::int64_t reach(const View& t) {
 
 /// Whether 32-bit arithmetic is enough, for offsets and for positions in a padded image.
 bool fits_in_32_bits(const Pool2dParams& p, const View& big, const View& small, const View& indices) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() / 2;
+  const std::int64_t limit = kernels::narrow_limit() / 2;
   std::int64_t most = std::max({reach(big), reach(small), reach(indices), big.numel(), small.numel()});
   for (int d = 0; d < 2; ++d) {
-    if (p.kernel[d] > kMost || p.dilation[d] > kMost || p.stride[d] > kMost || p.padding[d] > kMost) return false;
+    if (p.kernel[d] >= limit || p.dilation[d] >= limit || p.stride[d] >= limit || p.padding[d] >= limit) return false;
     most = std::max(most, big.shape()[2 + d] + 2 * p.padding[d] + p.kernel[d] * p.dilation[d] + p.stride[d]);
   }
-  return most <= kMost;
+  return most < limit;
 }
 
 template <class I> ImageLayout<I> layout_of(const View& t) {

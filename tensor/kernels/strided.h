@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <minnow/tensor/kernels/hd.h>
+#include <minnow/tensor/kernels/narrow_limit.h>
 #include <minnow/tensor/shape.h>
 
 namespace minnow::detail::kernels {
@@ -63,17 +64,17 @@ template <int N> struct Narrow {
   }
 };
 
-/// Whether all element numbers and byte offsets fit into 31 bits.
+/// Whether all element numbers and byte offsets are below the limit.
 template <int N> bool is_narrow(const Layout<N>& layout) {
-  constexpr std::int64_t kLimit = std::int64_t{1} << 31;
-  if (layout.numel >= kLimit) return false;
+  const std::int64_t limit = narrow_limit();
+  if (layout.numel >= limit) return false;
   for (int k = 0; k < N; ++k) {
     std::int64_t span = 0;
     for (int d = 0; d < layout.rank; ++d) {
       const std::int64_t stride = layout.strides[k][d];
       span += (layout.sizes[d] - 1) * (stride < 0 ? -stride : stride);
     }
-    if (span >= kLimit) return false;
+    if (span >= limit) return false;
   }
   return true;
 }

@@ -68,6 +68,9 @@ std::uint64_t choices_seed();
 /// For libraries: whether they sum in the other order (MINNOW_EMULATOR_BACKWARDS).
 bool sums_backwards();
 
+/// For kernels: MINNOW_EMULATOR_NARROW, the first number that they compute in 64 bits.
+std::int64_t narrow_limit();
+
 /// The number of pending pieces of work in all streams.
 std::size_t waiting_work();
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <minnow/tensor/cuda/cuda_backend.h>
 #include <minnow/tensor/cuda/reductions/block_counters.h>
 #include <minnow/tensor/cuda/reductions/softmax.h>
+#include <minnow/tensor/kernels/narrow_limit.h>
 #include <minnow/tensor/kernels/reduce.h>
 #include <minnow/tensor/kernels/unary.h>
 
@@ -87,7 +87,7 @@ __global__ void sums_kernel(const S* __restrict__ x, Planes<Index> p, Index pixe
 template <class F> void visit_planes(const View& images, MemoryFormat format, const F& f) {
   const Shape& shape = images.shape();
   const std::int64_t inner = format == MemoryFormat::channels_last ? 1 : shape[2] * shape[3];
-  if (images.numel() <= std::numeric_limits<std::int32_t>::max()) {
+  if (images.numel() < kernels::narrow_limit()) {
     f(Planes<std::uint32_t>{static_cast<std::uint32_t>(images.numel()), static_cast<std::uint32_t>(shape[1]),
                             static_cast<std::uint32_t>(inner)});
   } else {

@@ -5,6 +5,7 @@
 #include <minnow/tensor/cuda/reductions/block_reduce.h>
 #include <minnow/tensor/cuda/reductions/softmax.h>
 #include <minnow/tensor/kernels/math.h>
+#include <minnow/tensor/kernels/narrow_limit.h>
 
 namespace minnow::cuda {
 namespace {
@@ -312,8 +313,7 @@ template <class S, class T, class F> void sum(const Call& call, const View& x, c
 
 template <class S, class T>
 void apply_to(const Call& call, const Source<S>& a, const Coefficients<T>& by, bool with_x, const View& out) {
-  constexpr std::int64_t kNarrow = std::int64_t{1} << 31;
-  const auto kernel = out.numel() < kNarrow ? apply<S, T, std::uint32_t> : apply<S, T, std::uint64_t>;
+  const auto kernel = out.numel() < kernels::narrow_limit() ? apply<S, T, std::uint32_t> : apply<S, T, std::uint64_t>;
   const bool vectors = takes_vectors<S>(0, {a.x, a.grad, out.raw_data()});
   launch(call, kernel, blocks_for(out.numel() / (vectors ? RowVector<S>::kSize : 1)), kThreads, a, by, with_x, vectors,
          static_cast<S*>(out.raw_data()));

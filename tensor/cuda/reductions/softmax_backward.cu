@@ -96,20 +96,19 @@ template <class S, class T> __global__ void backward_columns(Arrays<S> a, Extent
 }
 
 /// Rows up to this length fit into registers.
-template <class T> inline constexpr std::int64_t kKeptPairs = sizeof(T) == 4 ? 8192 : 4096;
+template <class T> inline constexpr std::int64_t kKeptPairs = sizeof(T) == 4 ? 8192 : 1024;
 
 /// Calls f.template operator()<kItems, kBlock>(width) for rows in registers: `width` threads of a block have kItems
 /// elements each, of both operands.  With at most 64 registers several blocks share a multiprocessor, so that one reads
 /// while another adds.
 template <class T, class F> void visit_kept_pairs(std::int64_t n, const F& f) {
-  constexpr int kItems = sizeof(T) == 4 ? 8 : 4;
+  constexpr int kItems = sizeof(T) == 4 ? 8 : 2;
   if (n <= kWarp) f.template operator()<1, 256>(kWarp);
   else if (n <= kItems * kWarp) f.template operator()<kItems, 256>(kWarp);
   else if (n <= kItems * 128) f.template operator()<kItems, 128>(128);
   else if (n <= kItems * 256) f.template operator()<kItems, 256>(256);
   else if (n <= kItems * 512) f.template operator()<kItems, 512>(512);
   else if constexpr (sizeof(T) == 4) f.template operator()<16, 512>(512);
-  else f.template operator()<kItems, 1024>(1024);
 }
 
 }  // namespace
