@@ -23,7 +23,8 @@ int train(const std::string& folder, std::int64_t ctrl_c) {
   data::DataLoader train(data::SyntheticDigits(3000), {.batch_size = 50, .shuffle = true});
   data::DataLoader valid(data::SyntheticDigits(500, {.first = 1'000'000}), {.batch_size = 250});
 
-  training::Run run(folder, {.epochs = 6, .watch = "accuracy", .best = training::Best::max, .patience = 3});
+  training::Run run(folder,
+                    {.epochs = 6, .watch = "accuracy", .best = training::Best::max, .patience = 3});
   run.add("model", net).add("adam", adam).add("train", train);
   for (auto epoch : run.epochs()) {
     for (auto& [images, labels] : epoch.batches(train)) {
@@ -36,9 +37,11 @@ int train(const std::string& folder, std::int64_t ctrl_c) {
     }
     if (interrupted()) continue;  // saved; no epoch is left
     metrics::Accuracy accuracy;
-    for (auto& [images, labels] : epoch.batches_without_steps(valid)) accuracy.update(net(images), labels);
+    for (auto& [images, labels] : epoch.batches_without_steps(valid))
+      accuracy.update(net(images), labels);
     epoch.log("accuracy", accuracy.value());
-    std::cout << "epoch " << epoch.number() << ", step " << run.step() << ": " << 100 * accuracy.value() << " %\n";
+    std::cout << "epoch " << epoch.number() << ", step " << run.step() << ": "
+              << 100 * accuracy.value() << " %\n";
   }
   if (interrupted()) return 128 + interrupted();  // started again, the program goes on
 
@@ -62,13 +65,15 @@ int main(int, char** argv) {
   // [whole]
   const StateDict whole = load("digits.safetensors");
   for (const auto& [name, tensor] : whole)
-    std::cout << name << ": " << (equal(tensor, resumed.at(name)) ? "the same bits" : "different") << '\n';
+    std::cout << name << ": " << (equal(tensor, resumed.at(name)) ? "the same bits" : "different")
+              << '\n';
   // [end]
 
   section("history");
   // [history]
   for (const auto& entry : training::History::read("runs/digits/history.csv"))
-    if (entry.name == "accuracy" && entry.epoch >= 4) std::cout << "step " << entry.step << ": " << entry.value << '\n';
+    if (entry.name == "accuracy" && entry.epoch >= 4)
+      std::cout << "step " << entry.step << ": " << entry.value << '\n';
   // [end]
 
   section("names");

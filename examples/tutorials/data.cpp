@@ -19,9 +19,11 @@ void write_flats(const char* path) {
     const double area = std::round(25 + 100 * r[0]), rooms = 1 + std::floor(area / 35 + r[1]);
     const double year = 1920 + std::floor(100 * r[2]);
     const auto district = static_cast<std::size_t>(3 * r[3]);
-    file << area << ',' << rooms << ',' << (i % 50 == 7 ? "NA" : std::to_string(static_cast<int>(year))) << ','
-         << names[district] << ','
-         << std::round(100 + area * (8 + 2 * static_cast<double>(district)) + (year - 1920) + 15 * noise[i].item())
+    file << area << ',' << rooms << ','
+         << (i % 50 == 7 ? "NA" : std::to_string(static_cast<int>(year))) << ',' << names[district]
+         << ','
+         << std::round(100 + area * (8 + 2 * static_cast<double>(district)) + (year - 1920) +
+                       15 * noise[i].item())
          << '\n';
   }
 }
@@ -54,11 +56,12 @@ int main() {
 
   section("features");
   // [features]
-  const data::Table whole = table.drop_missing();                  // or fill them: TableTensorOptions::fill
+  const data::Table whole = table.drop_missing();  // or fill them: TableTensorOptions::fill
   const Tensor numbers = whole.tensor({"area", "rooms", "year"});  // float32 [rows, 3]
-  const Tensor district = one_hot(whole.column("district"), 3);    // a category: a column of 0 and 1 for each text
-  const Tensor x = cat({numbers, district.to(float32)}, 1);        // [rows, 6]
-  const Tensor y = whole.tensor({"rent"});                         // [rows, 1]
+  const Tensor district =
+      one_hot(whole.column("district"), 3);  // a category: a column of 0 and 1 for each text
+  const Tensor x = cat({numbers, district.to(float32)}, 1);  // [rows, 6]
+  const Tensor y = whole.tensor({"rent"});                   // [rows, 1]
   std::cout << x.shape() << ' ' << y.shape() << '\n';
   // [end]
 
@@ -75,8 +78,10 @@ int main() {
 
   section("train");
   // [train]
-  data::DataLoader train(data::TensorDataset(nx(for_training), ny(for_training)), {.batch_size = 32, .shuffle = true});
-  nn::Sequential net(nn::Linear(6, 32), nn::ReLU(), nn::Linear(32, 32), nn::ReLU(), nn::Linear(32, 1));
+  data::DataLoader train(data::TensorDataset(nx(for_training), ny(for_training)),
+                         {.batch_size = 32, .shuffle = true});
+  nn::Sequential net(nn::Linear(6, 32), nn::ReLU(), nn::Linear(32, 32), nn::ReLU(),
+                     nn::Linear(32, 1));
   optim::AdamW adam(net.parameters(), {.lr = 3e-3});
 
   for (int epoch = 1; epoch <= 40; ++epoch) {
@@ -88,8 +93,10 @@ int main() {
     }
     if (epoch % 10 != 0) continue;
     const NoGradGuard no_grad;
-    const Tensor error = (net(nx(for_test)) - ny(for_test)) * y_std;  // in the unit of the rent again
-    std::printf("epoch %d: the rent is wrong by %.0f on average\n", epoch, error.abs().mean().item());
+    const Tensor error =
+        (net(nx(for_test)) - ny(for_test)) * y_std;  // in the unit of the rent again
+    std::printf("epoch %d: the rent is wrong by %.0f on average\n", epoch,
+                error.abs().mean().item());
   }
   // [end]
 
@@ -97,10 +104,12 @@ int main() {
   // [predict]
   const auto rent_of = [&](double area, double rooms, double year, double hill) {
     const NoGradGuard no_grad;
-    const Tensor flat = tensor({{area, rooms, year, 1 - hill, hill, 0.0}}).to(float32);  // harbour or hill
+    const Tensor flat =
+        tensor({{area, rooms, year, 1 - hill, hill, 0.0}}).to(float32);  // harbour or hill
     return (net((flat - x_mean) / (x_std + 1e-6)) * y_std + y_mean).item();
   };
-  std::printf("80 m2 by the harbour: %.0f, on the hill: %.0f\n", rent_of(80, 3, 1980, 0), rent_of(80, 3, 1980, 1));
+  std::printf("80 m2 by the harbour: %.0f, on the hill: %.0f\n", rent_of(80, 3, 1980, 0),
+              rent_of(80, 3, 1980, 1));
   // [end]
 
   section("keep");

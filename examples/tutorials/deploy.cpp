@@ -11,16 +11,18 @@ using namespace minnow;
 
 // [net]
 struct Net : nn::Module {
-  nn::Sequential body = child(
-      "body", nn::Sequential(nn::Conv2d(1, 16, 3, {.stride = 2}), nn::ReLU(), nn::Conv2d(16, 32, 3, {.stride = 2}),
-                             nn::ReLU(), nn::Flatten(), nn::Linear(32 * 6 * 6, 64), nn::ReLU()));
+  nn::Sequential body =
+      child("body", nn::Sequential(nn::Conv2d(1, 16, 3, {.stride = 2}), nn::ReLU(),
+                                   nn::Conv2d(16, 32, 3, {.stride = 2}), nn::ReLU(), nn::Flatten(),
+                                   nn::Linear(32 * 6 * 6, 64), nn::ReLU()));
   nn::Linear head = child("head", nn::Linear(64, 10));
 
   Tensor forward(const Tensor& images) override { return head(body(images)); }
 };
 // [end]
 
-template <class Loader> void train(Net& net, optim::Optimizer& optimizer, Loader& loader, int epochs) {
+template <class Loader>
+void train(Net& net, optim::Optimizer& optimizer, Loader& loader, int epochs) {
   for (int epoch = 0; epoch < epochs; ++epoch)
     for (auto& [images, labels] : loader) {
       const Tensor loss = nn::cross_entropy(net(images), labels);
@@ -40,7 +42,8 @@ template <class Loader> double percent(const nn::Module& net, Loader& loader) {
 /// Whether a digit is even, of few pictures.
 data::TensorDataset<2> parity(std::int64_t count, std::int64_t first) {
   const data::ImageDataset digits = data::SyntheticDigits(count, {.first = first});
-  return data::TensorDataset((digits.images() - 0.1307) / 0.3081, (digits.labels() % 2 == 0).to(int64));
+  return data::TensorDataset((digits.images() - 0.1307) / 0.3081,
+                             (digits.labels() % 2 == 0).to(int64));
 }
 
 int main() {
@@ -107,10 +110,12 @@ int main() {
 
   section("int8");
   // [int8]
-  const Net small = nn::quantize_dynamic(server);  // a copy with weights of 8 bits in its Linear layers
+  const Net small =
+      nn::quantize_dynamic(server);  // a copy with weights of 8 bits in its Linear layers
   save(small.state_dict(), "int8.safetensors");
   std::printf("float32: %.1f %%, %.0f KB; int8: %.1f %%, %.0f KB\n", percent(server, test),
-              static_cast<double>(std::filesystem::file_size("parity.safetensors")) / 1e3, percent(small, test),
+              static_cast<double>(std::filesystem::file_size("parity.safetensors")) / 1e3,
+              percent(small, test),
               static_cast<double>(std::filesystem::file_size("int8.safetensors")) / 1e3);
   // [end]
 

@@ -34,7 +34,8 @@ int main() {
 
   Net net;
   optim::Adam adam(net.parameters(), {.lr = 3e-3});
-  data::DataLoader loader(data::TensorDataset(train_x, train_y), {.batch_size = 50, .shuffle = true});
+  data::DataLoader loader(data::TensorDataset(train_x, train_y),
+                          {.batch_size = 50, .shuffle = true});
 
   const auto accuracy = [&](const Tensor& x, const Tensor& y) {
     const NoGradGuard no_grad;  // no derivatives are needed here
@@ -56,7 +57,8 @@ int main() {
   section("predict");
   // [predict]
   const Tensor probability = softmax(net(tensor({{0.0f, 0.0f}, {0.6f, 0.0f}})), 1);
-  for (int i = 0; i < 2; ++i) std::printf("point %d: in the ring with probability %.2f\n", i, probability[i][1].item());
+  for (int i = 0; i < 2; ++i)
+    std::printf("point %d: in the ring with probability %.2f\n", i, probability[i][1].item());
   // [end]
 
   section("summary");

@@ -28,7 +28,7 @@ int main() {
   for (int step = 0; step <= 200; ++step) {
     const Tensor prediction = slope * area + offset;
     const Tensor loss = (prediction - price).square().mean();  // how wrong we are: one number
-    loss.backward();                                           // d loss / d slope, d loss / d offset
+    loss.backward();  // d loss / d slope, d loss / d offset
     {
       const NoGradGuard no_grad;    // the update is no part of the function
       slope -= 0.5 * slope.grad();  // a small step downhill
@@ -37,7 +37,8 @@ int main() {
     slope.set_grad({});  // gradients add up: start from 0 again
     offset.set_grad({});
     if (step % 50 == 0)
-      std::printf("step %3d: loss %.4f, slope %.3f, offset %.3f\n", step, loss.item(), slope.item(), offset.item());
+      std::printf("step %3d: loss %.4f, slope %.3f, offset %.3f\n", step, loss.item(), slope.item(),
+                  offset.item());
   }
   // [end]
 

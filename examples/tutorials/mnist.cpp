@@ -37,11 +37,13 @@ int main(int argc, char** argv) {
   std::cout << "training on " << device << '\n';
   // [end]
 
-  const auto digits = [&](const char* split, std::int64_t count, std::int64_t first) -> data::ImageDataset {
+  const auto digits = [&](const char* split, std::int64_t count,
+                          std::int64_t first) -> data::ImageDataset {
     if (files) return data::mnist(split);
     return data::SyntheticDigits(count, {.first = first});
   };
-  const data::ImageDataset train_set = digits("train", 6000, 0), test_set = digits("test", 1000, 1'000'000);
+  const data::ImageDataset train_set = digits("train", 6000, 0),
+                           test_set = digits("test", 1000, 1'000'000);
 
   section("train");
   // [train]
@@ -66,8 +68,8 @@ int main(int argc, char** argv) {
     const NoGradGuard no_grad;
     metrics::Accuracy accuracy;
     for (auto& [images, labels] : test) accuracy.update(net(images), labels);
-    std::printf("epoch %d: loss %.3f, %.2f %% of the test digits are right\n", epoch, mean_loss.value(),
-                100 * accuracy.value());
+    std::printf("epoch %d: loss %.3f, %.2f %% of the test digits are right\n", epoch,
+                mean_loss.value(), 100 * accuracy.value());
   }
   // [end]
 
@@ -87,7 +89,8 @@ int main(int argc, char** argv) {
 
   section("pinned");
   // [pinned]
-  const Tensor batch = rand({64, 1, 28, 28}).pin_memory();  // memory that a device can copy by itself
+  const Tensor batch =
+      rand({64, 1, 28, 28}).pin_memory();  // memory that a device can copy by itself
   const Tensor moved = batch.to(device, {.non_blocking = true});
   const NoGradGuard no_grad;
   const Tensor scores = net(moved);  // computed when the copy is done

@@ -29,7 +29,8 @@ int main() {
       accuracy.update(scores, labels);
     }
     const double right = dist::joined(accuracy).value();  // of all ranks
-    if (process.rank() == 0) std::printf("%d ranks, epoch %d: %.1f %%\n", process.size(), epoch, 100 * right);
+    if (process.rank() == 0)
+      std::printf("%d ranks, epoch %d: %.1f %%\n", process.size(), epoch, 100 * right);
   }
   // [end]
 }

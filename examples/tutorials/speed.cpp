@@ -8,9 +8,12 @@
 using namespace minnow;
 
 struct Net : nn::Module {
-  nn::Conv2d conv1 = child("conv1", nn::Conv2d(1, 32, 3)), conv2 = child("conv2", nn::Conv2d(32, 64, 3));
+  nn::Conv2d conv1 = child("conv1", nn::Conv2d(1, 32, 3)),
+             conv2 = child("conv2", nn::Conv2d(32, 64, 3));
   nn::Linear fc = child("fc", nn::Linear(9216, 10));
-  Tensor forward(const Tensor& x) override { return fc(max_pool2d(relu(conv2(relu(conv1(x)))), 2).flatten(1)); }
+  Tensor forward(const Tensor& x) override {
+    return fc(max_pool2d(relu(conv2(relu(conv1(x)))), 2).flatten(1));
+  }
 };
 
 // [time]
@@ -21,7 +24,9 @@ double milliseconds(const std::function<void()>& work) {
   for (int i = 0; i < 7; ++i) {
     const auto start = std::chrono::steady_clock::now();
     work();
-    times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    times.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+            .count());
   }
   std::nth_element(times.begin(), times.begin() + 3, times.end());
   return times[3];
@@ -89,7 +94,8 @@ int main() {
   const auto loss_now = [&] { return nn::cross_entropy(net(images), labels).item(); };
   std::printf("float32: %.3f\n", loss_now());
   {
-    const Autocast guard(bfloat16, {.force = true});  // force: also where the processor is slow at it
+    const Autocast guard(bfloat16,
+                         {.force = true});  // force: also where the processor is slow at it
     std::printf("bfloat16: %.3f\n", loss_now());
   }
   // [end]
@@ -109,7 +115,8 @@ int main() {
 
   section("refused");
   // [refused]
-  CapturedStep reads([&](const Tensor& x) { return net(x) * net(x).sum().item(); });  // waits for a number
+  CapturedStep reads(
+      [&](const Tensor& x) { return net(x) * net(x).sum().item(); });  // waits for a number
   try {
     reads(images);
   } catch (const Error& error) { std::cout << error.what() << '\n'; }

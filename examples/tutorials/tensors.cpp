@@ -47,7 +47,7 @@ int main() {
   // [reduce]
   std::cout << a.sum() << ' ' << a.mean() << '\n';  // of all elements
   std::cout << a.sum(0) << '\n';                    // along dimension 0: a sum for each column
-  std::cout << a.argmax(1) << '\n';                 // along dimension 1: where the largest of each row is
+  std::cout << a.argmax(1) << '\n';  // along dimension 1: where the largest of each row is
   // [end]
 
   section("read");
