@@ -258,7 +258,7 @@ def build():
     config.write_text(json.dumps({"INHERIT": str(ROOT / "docs" / "mkdocs.yml"), "docs_dir": str(PAGES),
                                   "site_dir": str(HTML), "nav": nav(NAV)}))
     command = [python, "-m", "mkdocs", "build", "--strict", "--clean", "--quiet", "-f", config]
-    if subprocess.call(command):
+    if subprocess.call(command, env=dict(os.environ, NO_MKDOCS_2_WARNING="1")):  # no advertisement
         stop("mkdocs found something")
 
 

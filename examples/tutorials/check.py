@@ -1,7 +1,8 @@
 """check.py EXPECTED COMMAND...: runs a tutorial's program and compares what it prints with the file of the site.
 
 Texts must be the same.  Numbers may differ by 4 % (or 0.05, or 3 percentage points), since processors round in their
-own ways and training enlarges that; what has a unit of time may be anything, and so may sections whose name ends in ~.  MINNOW_ACCEPT=1 writes the file instead.
+own ways and training enlarges that; what has a unit of time may be anything, and so may a section whose name ends in ~.
+MINNOW_ACCEPT=1 writes the file instead.
 Exits with 77 if the program does: what it needs is not here.
 """
 
