@@ -9,7 +9,7 @@ Exits with 77 if mkdocs is missing and cannot be installed.  In the pages of doc
 
 {{ code FILE REGION }}     is the code between "// [REGION]" and "// [end]" of examples/FILE without lines that end in
                            "// [hidden]"; {{ code FILE }} is all of it
-{{ output FILE SECTION }}  is what the program printed after section("SECTION"), from examples/FILE
+{{ output FILE SECTION }}  is what the program printed after section("SECTION"), from examples/FILE; or all of it
 {{ recipes FILE }}         are the recipes of examples/FILE: "// # Title", text, and the code between "// [" and "// ]"
 {{ bench FILE ROW ... }}   are rows of a table in benchmarks/results
 {{ page FILE FROM TO }}    is a part of another page: from the heading FROM up to the heading TO
@@ -89,8 +89,10 @@ def code(name, region=None):
     return fence(language(path), dedent(lines))
 
 
-def output(name, section):
+def output(name, section=None):
     path = EXAMPLES / name
+    if section is None:
+        return fence("{ .text .output }", path.read_text())
     parts = re.split(r"^--- (\S+)(?: ~)?\n", path.read_text(), flags=re.M)
     sections = dict(zip(parts[1::2], parts[2::2]))
     if section not in sections:

@@ -70,8 +70,9 @@ int main() {
   const std::int64_t rows = x.size(0), count = rows * 8 / 10;
   const Tensor order = randperm(rows);
   const Tensor for_training = order(slice(0, count)), for_test = order(slice(count));
-  const auto [x_std, x_mean] = std_mean(x(for_training), 0);  // of the training rows alone
-  const auto [y_std, y_mean] = std_mean(y(for_training), 0);
+  const Tensor x_mean = x(for_training).mean(0),
+               x_std = x(for_training).std(0);  // of the training rows alone
+  const Tensor y_mean = y(for_training).mean(0), y_std = y(for_training).std(0);
   const Tensor nx = (x - x_mean) / (x_std + 1e-6), ny = (y - y_mean) / y_std;
   std::cout << for_training.size(0) << " rows to train on, " << for_test.size(0) << " to test\n";
   // [end]
@@ -121,6 +122,26 @@ int main() {
   std::cout << load("flats.safetensors").size() << " tensors\n";
   // [end]
 
+  section("classes");
+  // [classes]
+  const Tensor label = whole.column("district");           // int64 [rows]: 0, 1 or 2
+  const Tensor seen = cat({nx(all, slice(0, 3)), ny}, 1);  // area, rooms, year, rent
+  data::DataLoader labelled(data::TensorDataset(seen(for_training), label(for_training)),
+                            {.batch_size = 32, .shuffle = true});
+  nn::Sequential guess(nn::Linear(4, 32), nn::ReLU(), nn::Linear(32, 3));  // 3 districts
+  optim::AdamW adam1(guess.parameters(), {.lr = 1e-2});
+  for (int epoch = 0; epoch < 20; ++epoch)
+    for (auto& [features, district_of] : labelled) {
+      const Tensor loss = nn::cross_entropy(guess(features), district_of);
+      adam1.zero_grad();
+      loss.backward();
+      adam1.step();
+    }
+  metrics::Accuracy right;
+  right.update(guess(seen(for_test)), label(for_test));
+  std::printf("%.0f %% of the districts are guessed from the rent\n", 100 * right.value());
+  // [end]
+
   section("own");
   // [own]
   data::DataLoader walks(Walks{}, {.batch_size = 100, .shuffle = true, .num_workers = 2});
@@ -129,13 +150,13 @@ int main() {
   metrics::Accuracy accuracy;
   for (int epoch = 0; epoch < 5; ++epoch) {
     accuracy.reset();
-    for (auto& [walk, label] : walks) {  // float32 [100, 50] and int64 [100]
+    for (auto& [walk, drifts] : walks) {  // float32 [100, 50] and int64 [100]
       const Tensor scores = judge(walk);
-      const Tensor loss = nn::cross_entropy(scores, label);
+      const Tensor loss = nn::cross_entropy(scores, drifts);
       adam2.zero_grad();
       loss.backward();
       adam2.step();
-      accuracy.update(scores, label);
+      accuracy.update(scores, drifts);
     }
   }
   std::printf("%.0f %% of the walks are told apart\n", 100 * accuracy.value());
