@@ -35,20 +35,25 @@ FOLDERS = [a for a in sys.argv[1:] if not a.startswith("--")]
 SITE = Path(FOLDERS[0]).resolve() if FOLDERS else ROOT / "build" / "site"
 PAGES, HTML, VENV = SITE / "pages", SITE / "html", SITE / "venv"
 RECIPE_LINES = 20
+ABOVE = ("CONTRIBUTING.md", "CHANGELOG.md")
 
 # The menu: a title and a page, a title and a list, or a page; "folder/" is all that is in a folder.  Pages that are not
 # there are left out.
 NAV = [
-    ("Home", ["index.md", ("Install", "install.md"), ("Quick start", "quickstart.md"), ("Platforms", "platforms.md"),
-              ("Packages", "packages.md"), ("Changes", "CHANGELOG.md")]),
+    ("Home", ["index.md", ("Install", "install.md"), ("Quick start", "quickstart.md"), ("What is there", "overview.md"),
+              ("From LibTorch", "from-libtorch.md"), ("In your project", "in-your-project.md"),
+              ("Platforms", "platforms.md"), ("Packages", "packages.md"), ("Changes", "CHANGELOG.md")]),
     ("Tutorials", ["tutorials/index.md"] + [f"tutorials/{name}.md" for name in (
         "tensors", "gradients", "first-network", "mnist", "data", "checkpoints", "speed", "deploy")]),
     ("Cookbook", ["cookbook/index.md"] + [f"cookbook/{name}.md" for name in (
         "training", "models", "data", "inspect", "deploy", "running")]),
-    ("Guides", [("Language models", "llm.md"), ("ONNX", "onnx.md"), ("C, Fortran and Python", "c-and-python.md"),
-                ("Performance", "performance.md"), ("Many machines", "scaling.md"),
+    ("Guides", ["tensors.md", "data.md", "training.md", "files.md", "devices.md", "gpus.md", "captured-steps.md",
+                "mixed-precision.md", "int8.md", "several-processes.md", ("Many machines", "scaling.md"), "profiling.md",
+                "debugging.md", "interop.md", ("Language models", "llm.md"), ("ONNX", "onnx.md"),
+                ("C, Fortran and Python", "c-and-python.md"), "running.md", ("Performance", "performance.md"),
                 ("Differences from PyTorch", "differences-from-pytorch.md"), ("PyTorch's names", "torch-names.md")]),
-    ("Reference", ["reference/", ("Operations", "operations.md"), ("Layers, optimizers, data, files", "layers.md")]),
+    ("Reference", ["reference/", ("All operations", "operations.md"),
+                   ("All layers, optimizers, data, files", "layers.md")]),
     ("Errors", "errors.md"),
     ("Records", "records.md"),
     ("Contributing", ["CONTRIBUTING.md", ("Design", "design.md"), ("Glossary", "glossary.md"),
@@ -183,6 +188,15 @@ def without_lambdas(text):
     return "".join(part if part.startswith("`") else part.replace("[](", "\\[\\](") for part in parts)
 
 
+def links_of_site(text):
+    """Of a page in docs/: what is linked above docs/ is a page here, or else a file of the sources."""
+    def replace(match):
+        name, path = match.groups()
+        return f"[{name}]({path})" if path in ABOVE else name if name == path else f"{name} (`{path}`)"
+
+    return re.sub(r"\[([^\]]*)\]\(\.\./([^)]*)\)", replace, text)
+
+
 def put(name, text):
     path = PAGES / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -197,26 +211,42 @@ def gather():
     if maker.exists():
         subprocess.run([sys.executable, "-B", maker, PAGES], check=True)
     for path in sorted((ROOT / "docs").glob("*.md")):
-        put(path.name, without_lambdas(path.read_text()).replace("](../", "]("))
-    for name in ("CONTRIBUTING.md", "CHANGELOG.md"):
+        put(path.name, links_of_site(without_lambdas(path.read_text())))
+    for name in ABOVE:
         put(name, (ROOT / name).read_text().replace("](docs/", "]("))
     for path in sorted((ROOT / "docs" / "site").glob("*.md")):
         put(path.name, paste(path.read_text()))
     shutil.copytree(ROOT / "docs" / "site" / "assets", PAGES / "assets")
     for folder in ("tutorials", "cookbook"):
         for path in sorted((ROOT / "docs" / folder).glob("*.md")):
-            put(f"{folder}/{path.name}", paste(path.read_text()))
+            # Before the many pages of the reference in a search.
+            put(f"{folder}/{path.name}", "---\nsearch:\n  boost: 3\n---\n" + paste(path.read_text()))
     shutil.copytree(ROOT / "docs" / "pictures", PAGES / "pictures")
     for path in (ROOT / "docs").glob("*.svg"):
         shutil.copy(path, PAGES)
 
 
 def folder_nav(folder):
-    """The pages of a folder, the index first, folders inside of it as lists."""
-    index = [str(p.relative_to(PAGES)) for p in [folder / "index.md"] if p.exists()]
-    pages = [str(p.relative_to(PAGES)) for p in sorted(folder.glob("*.md")) if p.name != "index.md"]
-    folders = [{p.name: folder_nav(p)} for p in sorted(folder.iterdir()) if p.is_dir()]
-    return index + pages + folders
+    """The pages of a folder, the index first, folders inside of it as lists in the order in which the index links them."""
+    index = folder / "index.md"
+    text = index.read_text() if index.exists() else ""
+    pages = [str(p.relative_to(PAGES)) for p in sorted(folder.glob("*.md")) if p != index]
+    folders = sorted((p for p in folder.iterdir() if p.is_dir()), key=lambda p: (text.find(f"({p.name}/"), p.name))
+    first = [str(index.relative_to(PAGES))] if text else []
+    return first + pages + [{title_of(p): folder_nav(p)} for p in folders]
+
+
+def title_of(folder):
+    index = folder / "index.md"
+    heading = re.search(r"^# (.*)$", index.read_text(), re.M) if index.exists() else None
+    return heading.group(1) if heading else folder.name
+
+
+def listed(entries):
+    """All pages of the menu."""
+    for entry in entries:
+        value = next(iter(entry.values())) if isinstance(entry, dict) else entry
+        yield from listed(value) if isinstance(value, list) else [value]
 
 
 def nav(entries):
@@ -256,9 +286,13 @@ def mkdocs_python():
 
 def build():
     python = mkdocs_python()
+    menu = nav(NAV)
+    missing = {str(path.relative_to(PAGES)) for path in PAGES.rglob("*.md")} - set(listed(menu))
+    if missing:
+        stop(f"add these pages to NAV: {', '.join(sorted(missing))}")
     config = SITE / "mkdocs.yml"
     config.write_text(json.dumps({"INHERIT": str(ROOT / "docs" / "mkdocs.yml"), "docs_dir": str(PAGES),
-                                  "site_dir": str(HTML), "nav": nav(NAV)}))
+                                  "site_dir": str(HTML), "nav": menu}))
     command = [python, "-m", "mkdocs", "build", "--strict", "--clean", "--quiet", "-f", config]
     if subprocess.call(command, env=dict(os.environ, NO_MKDOCS_2_WARNING="1")):  # no advertisement
         stop("mkdocs found something")
