@@ -48,8 +48,8 @@ NAV = [
     ("Cookbook", ["cookbook/index.md"] + [f"cookbook/{name}.md" for name in (
         "training", "models", "data", "inspect", "deploy", "running")]),
     ("Guides", ["tensors.md", "data.md", "training.md", "files.md", "devices.md", "gpus.md", "captured-steps.md",
-                "mixed-precision.md", "int8.md", "several-processes.md", ("Many machines", "scaling.md"), "profiling.md",
-                "debugging.md", "interop.md", ("Language models", "llm.md"), ("ONNX", "onnx.md"),
+                "mixed-precision.md", "int8.md", "several-processes.md", ("Many machines", "scaling.md"),
+                "profiling.md", "debugging.md", "interop.md", ("Language models", "llm.md"), ("ONNX", "onnx.md"),
                 ("C, Fortran and Python", "c-and-python.md"), "running.md", ("Performance", "performance.md"),
                 ("Differences from PyTorch", "differences-from-pytorch.md"), ("PyTorch's names", "torch-names.md")]),
     ("Reference", ["reference/", ("All operations", "operations.md"),
@@ -227,7 +227,7 @@ def gather():
 
 
 def folder_nav(folder):
-    """The pages of a folder, the index first, folders inside of it as lists in the order in which the index links them."""
+    """The pages of a folder, the index first, and its folders as lists, in the order in which the index links them."""
     index = folder / "index.md"
     text = index.read_text() if index.exists() else ""
     pages = [str(p.relative_to(PAGES)) for p in sorted(folder.glob("*.md")) if p != index]
@@ -293,9 +293,10 @@ def build():
     config = SITE / "mkdocs.yml"
     config.write_text(json.dumps({"INHERIT": str(ROOT / "docs" / "mkdocs.yml"), "docs_dir": str(PAGES),
                                   "site_dir": str(HTML), "nav": menu}))
-    command = [python, "-m", "mkdocs", "build", "--strict", "--clean", "--quiet", "-f", config]
-    if subprocess.call(command, env=dict(os.environ, NO_MKDOCS_2_WARNING="1")):  # no advertisement
-        stop("mkdocs found something")
+    done = subprocess.run([python, "-m", "mkdocs", "build", "--strict", "--clean", "-f", config], text=True,
+                          stderr=subprocess.PIPE, env=dict(os.environ, NO_MKDOCS_2_WARNING="1"))  # no advertisement
+    if done.returncode:
+        stop(f"mkdocs found something\n{done.stderr}")
 
 
 class Links(html.parser.HTMLParser):

@@ -120,7 +120,15 @@ const Recipe check_recipe("gradcheck", [] {
   gradcheck([](const std::vector<Tensor>& inputs) { return cube(inputs[0]); }, {x});
   gradgradcheck([](const std::vector<Tensor>& inputs) { return cube(inputs[0]); }, {x});
   // ]
-  expect(true);
+  bool found = false;
+  try {
+    const auto wrong = [](const std::vector<Tensor>& inputs) {
+      return record("wrong", inputs[0].detach() * 2, {inputs[0]},
+                    [](const Tensor& g) { return g * 3; });
+    };
+    gradcheck(wrong, {x});
+  } catch (const AutogradError&) { found = true; }
+  expect(found);
 });
 
 // # A loss of your own
