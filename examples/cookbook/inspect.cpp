@@ -68,15 +68,16 @@ const Recipe finite_recipe("finite check", [] {
 // to try it on.
 const Recipe memory_recipe("out of memory", [] {
   std::string message;
-  record_memory();
-  set_memory_limit("sim", 8 << 20);
   // [
   record_memory();  // or MINNOW_RECORD_MEMORY=1
+  set_memory_limit("sim", 8 << 20);
   try {
     std::vector<Tensor> kept;  // e.g. losses that were never read: each keeps its graph
     for (int i = 0; i < 100; ++i) kept.push_back(zeros({256, 256}, "sim"));
-  } catch (const OutOfMemoryError& error) { message = error.what(); }
-  std::cout << message << '\n';
+  } catch (const OutOfMemoryError& error) {
+    std::cout << error.what() << '\n';
+    message = error.what();  // [hidden]
+  }
   // ]
   set_memory_limit("sim", 0);
   record_memory(false);
