@@ -58,9 +58,15 @@ Table::Table(std::vector<std::string> names, std::vector<Column> columns, std::i
 
 const Table::Column& Table::find(const char* op, std::string_view name, SourceLocation where) const {
   if (const auto found = places_.find(std::string(name)); found != places_.end()) return columns_[found->second];
-  throw IndexError(fmt::format("{}: there is no column '{}'\n  columns  {}\nnames are case-sensitive",
-                               CallSite::op_or(op), name, list_of(names_)),
-                   where);
+  // A table that was read by another separator than its own has one column.
+  const auto other = names_.size() == 1 ? names_[0].find_first_of(",;\t|") : std::string::npos;
+  const std::string hint = other == std::string::npos
+                               ? "names are case-sensitive"
+                               : fmt::format("if '{0}' separates columns: read_csv(path, {{.separator = '{0}'}})",
+                                             names_[0][other] == '\t' ? "\\t" : names_[0].substr(other, 1));
+  throw IndexError(
+      fmt::format("{}: there is no column '{}'\n  columns  {}\n{}", CallSite::op_or(op), name, list_of(names_), hint),
+      where);
 }
 
 bool Table::Column::is_missing(std::int64_t row) const {

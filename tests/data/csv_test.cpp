@@ -303,6 +303,12 @@ TEST_F(Csv, MissingCellsAreFilledOrDropped) {
   EXPECT_TRUE(has(error_of<IndexError>([&] { (void)t.drop_missing({"none"}); }), "Table::drop_missing"));
 }
 
+TEST_F(Csv, SuggestsTheSeparatorOfATableWithOneColumn) {
+  EXPECT_TRUE(has(error_of<IndexError>([&] { table("a;b\n1;2\n").column("a"); }), ".separator = ';'"));
+  EXPECT_TRUE(has(error_of<IndexError>([&] { table("a\tb\n1\t2\n").column("b"); }), ".separator = '\\t'"));
+  EXPECT_TRUE(has(error_of<IndexError>([&] { table("a,b\n1,2\n").column("c"); }), "names are case-sensitive"));
+}
+
 TEST(TableOfColumns, TakesWholeColumnsOnly) {
   using Column = Table::Column;
   const auto make = [](const Column& column, std::int64_t rows) { return Table({"a"}, {column}, rows); };
