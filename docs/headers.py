@@ -19,6 +19,8 @@ class Entity:
     header: str
     base: str = ""  # of a class
     members: list = field(default_factory=list)  # of a class: what is public in it, as entities; of an enum: its enumerators
+    comment: list = field(default_factory=list)  # all lines of the comment
+    note: str = ""  # the ///< behind a field
 
     @property
     def qualified(self):
@@ -118,7 +120,7 @@ class Parser:
                     if not opened:
                         self.declare(head, space, owner, public, doc)
                 else:
-                    self.declare(head, space, owner, public, doc)
+                    self.declare(head, space, owner, public, doc, self.note_behind(at))
                 at, start = after, None
                 continue
             elif c == "{":
@@ -145,7 +147,7 @@ class Parser:
             return True
         plain = without_template(head)
         if match := re.match(r"(?:class|struct) (?:\[\[\w+\]\] )?(\w+)(?: final)?(?:<[^>]*>)?(?: : (.*))?$", plain):
-            made = Entity("class", match.group(1), space, plain, text_of(doc), self.header, match.group(2) or "")
+            made = Entity("class", match.group(1), space, plain, text_of(doc), self.header, match.group(2) or "", comment=doc)
             if owner is not None:
                 owner.members.append(made)
             else:
@@ -157,11 +159,17 @@ class Parser:
             if owner is None:
                 listed = re.sub(r"//[^\n]*", "", self.text[begin:end])
                 members = [Entity("enumerator", re.match(r"\w+", part).group(), space, part, "", self.header) for part in split(listed)]
-                self.entities.append(Entity("enum", match.group(1), space, head, text_of(doc), self.header, members=members))
+                self.entities.append(Entity("enum", match.group(1), space, head, text_of(doc), self.header, members=members, comment=doc))
             return True
         return False
 
-    def declare(self, head, space, owner, public, doc):
+    def note_behind(self, at):
+        """The text of the ///< behind a declaration, also on the lines below it."""
+        line = self.source[at + 1:self.source.find("\n", at)]
+        found = re.match(r"\s*///< (.*)", line)
+        return found.group(1) if found else ""
+
+    def declare(self, head, space, owner, public, doc, note=""):
         head = without_template(head)
         head = re.sub(r"\[\[\w+\]\]\s*|\b(?:inline|constexpr|explicit|static|virtual|friend|extern)\s+", "", head)
         kind = name = None
@@ -185,7 +193,7 @@ class Parser:
         if kind == "object":  # double a = 0, b = 1;
             names += [re.match(r"\w+", part).group() for part in split(head)[1:] if re.match(r"\w+", part)]
         for each in names:
-            made = Entity(kind, each, space, head, text_of(doc), self.header)
+            made = Entity(kind, each, space, head, text_of(doc), self.header, comment=doc, note=note)
             if owner is None:
                 self.entities.append(made)
             elif public:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes what follows from the public headers: Tensor's methods, docs/operations.md, docs/layers.md, docs/torch-names.md,
-and from the sources of minnow::onnx: docs/onnx.md.
+and from the sources of minnow::onnx: docs/onnx.md.  The pages of the reference are written by make_reference.py FOLDER.
 
 make.py          writes them
 make.py --check  fails when one is not up to date

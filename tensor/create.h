@@ -48,7 +48,7 @@ template <class Options, TensorOption T> Options options_of(const T& option, Sou
 // Creation.  Nothing is recorded; .requires_grad_() makes the result a leaf.  ShapeError for negative sizes,
 // DeviceError for a device that does not exist, OutOfMemoryError.
 
-/// Uninitialized memory.
+/// A tensor of this shape, uninitialized.  Default dtype: float32.  ShapeError for a negative size.
 [[nodiscard]] Tensor empty(const Shape& shape, const TensorOptions& options = {},
                            SourceLocation where = SourceLocation::current());
 template <TensorOption T>
@@ -58,22 +58,22 @@ template <TensorOption T>
 /// Uninitialized and dense, with the dimensions in the order of the strides `like` (of the same rank).
 [[nodiscard]] Tensor empty_strided_like(const Shape& shape, const Strides& like, DType dtype, Device device,
                                         SourceLocation where = SourceLocation::current());
-/// Each element 0.
+/// A tensor of this shape, each element 0.  Otherwise as empty().
 [[nodiscard]] Tensor zeros(const Shape& shape, const TensorOptions& options = {},
                            SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor zeros(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return zeros(shape, detail::options_of<TensorOptions>(option, where), where);
 }
-/// Each element 1.
+/// A tensor of this shape, each element 1.  Otherwise as empty().
 [[nodiscard]] Tensor ones(const Shape& shape, const TensorOptions& options = {},
                           SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor ones(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return ones(shape, detail::options_of<TensorOptions>(option, where), where);
 }
-/// Default dtype: that of the value, bool, int64 or float32.  ValueError for a value that an integer dtype cannot hold;
-/// the same in fill_() and tensor().
+/// A tensor of this shape, each element `value`.  Default dtype: that of the value, bool, int64 or float32.  ValueError
+/// for a value that an integer dtype cannot hold; the same in fill_() and tensor().
 [[nodiscard]] Tensor full(const Shape& shape, Scalar value, const TensorOptions& options = {},
                           SourceLocation where = SourceLocation::current());
 template <TensorOption T>
@@ -81,8 +81,8 @@ template <TensorOption T>
                           SourceLocation where = SourceLocation::current()) {
   return full(shape, value, detail::options_of<TensorOptions>(option, where), where);
 }
-/// start, start + step, ... up to, not including, stop.  Default dtype: int64 if all three are integers, otherwise
-/// float32.  ValueError if step is 0 or leads away from stop.
+/// start, start + step, ... up to, not including, stop.   ->  [⌈(stop - start) / step⌉].  Default dtype: int64 if all
+/// three are integers, otherwise float32.  ValueError if step is 0 or leads away from stop.
 [[nodiscard]] Tensor arange(Scalar start, Scalar stop, Scalar step = 1, const TensorOptions& options = {},
                             SourceLocation where = SourceLocation::current());
 template <TensorOption T>
@@ -101,7 +101,8 @@ template <TensorOption T>
 [[nodiscard]] Tensor arange(Scalar stop, const T& option, SourceLocation where = SourceLocation::current()) {
   return arange(stop, detail::options_of<TensorOptions>(option, where), where);
 }
-/// `steps` numbers from start to stop, both included.  ValueError for fewer than 0.
+/// `steps` numbers from start to stop, both included.   ->  [steps].  Default dtype: float32.  ValueError for fewer
+/// than 0.
 [[nodiscard]] Tensor linspace(double start, double stop, std::int64_t steps, const TensorOptions& options = {},
                               SourceLocation where = SourceLocation::current());
 template <TensorOption T>
@@ -124,21 +125,23 @@ template <TensorOption T>
 // Random numbers depend only on the generator's seed and on how many were drawn before: they are the same on every
 // device.
 
-/// Uniform in [0, 1).  DTypeError unless the dtype is floating-point.
+/// A tensor of this shape, uniform in [0, 1).  DTypeError unless the dtype is floating-point.
 [[nodiscard]] Tensor rand(const Shape& shape, const RandomOptions& options = {},
                           SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor rand(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return rand(shape, detail::options_of<RandomOptions>(option, where), where);
 }
-/// Normal, mean 0, standard deviation 1 (Box and Muller 1958).  DTypeError unless the dtype is floating-point.
+/// A tensor of this shape, normal with mean 0 and standard deviation 1 (Box and Muller 1958).  DTypeError unless the
+/// dtype is floating-point.
 [[nodiscard]] Tensor randn(const Shape& shape, const RandomOptions& options = {},
                            SourceLocation where = SourceLocation::current());
 template <TensorOption T>
 [[nodiscard]] Tensor randn(const Shape& shape, const T& option, SourceLocation where = SourceLocation::current()) {
   return randn(shape, detail::options_of<RandomOptions>(option, where), where);
 }
-/// Normal, with a mean and a standard deviation.  ValueError for one below 0; otherwise as randn.
+/// A tensor of this shape, normal with a mean and a standard deviation.  ValueError for one below 0; otherwise as
+/// randn.
 [[nodiscard]] Tensor normal(double mean, double std, const Shape& shape, const RandomOptions& options = {},
                             SourceLocation where = SourceLocation::current());
 template <TensorOption T>
@@ -146,8 +149,8 @@ template <TensorOption T>
                             SourceLocation where = SourceLocation::current()) {
   return normal(mean, std, shape, detail::options_of<RandomOptions>(option, where), where);
 }
-/// Integers in [low, high), of any dtype, by default int64.  ValueError unless low < high, and the dtype can hold both
-/// ends.
+/// A tensor of this shape, integers in [low, high), of any dtype, by default int64.  ValueError unless low < high, and
+/// the dtype can hold both ends.
 [[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, const RandomOptions& options = {},
                              SourceLocation where = SourceLocation::current());
 template <TensorOption T>
@@ -155,8 +158,8 @@ template <TensorOption T>
                              SourceLocation where = SourceLocation::current()) {
   return randint(low, high, shape, detail::options_of<RandomOptions>(option, where), where);
 }
-/// The numbers 0 ... n - 1 in random order (Fisher and Yates), of any dtype that holds them all (ValueError), by
-/// default int64.  ValueError for n below 0.
+/// The numbers 0 ... n - 1 in random order (Fisher and Yates)   ->  [n], of any dtype that holds them all (ValueError),
+/// by default int64.  ValueError for n below 0.
 [[nodiscard]] Tensor randperm(std::int64_t n, const RandomOptions& options = {},
                               SourceLocation where = SourceLocation::current());
 
@@ -164,7 +167,7 @@ template <TensorOption T>
 [[nodiscard]] Tensor empty_like(const In& x, std::optional<DType> dtype = {});
 [[nodiscard]] Tensor zeros_like(const In& x, std::optional<DType> dtype = {});
 [[nodiscard]] Tensor ones_like(const In& x, std::optional<DType> dtype = {});
-/// The same, each element `value`.
+/// With the shape, order of dimensions, dtype and device of x, each element `value`.
 [[nodiscard]] Tensor full_like(const In& x, Scalar value, std::optional<DType> dtype = {});
 /// As rand and randn, with the shape, order of dimensions, dtype and device of x.
 [[nodiscard]] Tensor rand_like(const In& x);
@@ -266,10 +269,10 @@ struct BlobOptions {
   Device device{};                          ///< of the memory: the host, or CUDA
 };
 
-/// A view of the caller's memory.  Without a deleter the caller keeps the memory alive.  Memory of const elements is
-/// shared too: such a tensor must not be written to.  ValueError for a null pointer or negative strides, DeviceError
-/// for a device that does not exist or is simulated, DTypeError for a void*, char* or std::byte* without a dtype, or
-/// for another dtype than the pointer's.
+/// A tensor of this shape that is a view of the caller's memory; no gradient leads there.  Without a deleter the caller
+/// keeps the memory alive.  Memory of const elements is shared too: such a tensor must not be written to.  ValueError
+/// for a null pointer or negative strides, DeviceError for a device that does not exist or is simulated, DTypeError for
+/// a void*, char* or std::byte* without a dtype, or for another dtype than the pointer's.
 template <class T>
 [[nodiscard]] Tensor from_blob(T* data, const Shape& shape, const BlobOptions& options = {},
                                SourceLocation where = SourceLocation::current()) {

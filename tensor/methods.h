@@ -201,19 +201,19 @@ class Methods {
   /// 1 / x.
   [[nodiscard]] Tensor reciprocal(SourceLocation where = SourceLocation::current()) const;
   Tensor reciprocal_(SourceLocation where = SourceLocation::current()) const;
-  /// Of x in radians.
+  /// The sine of x in radians.
   [[nodiscard]] Tensor sin(SourceLocation where = SourceLocation::current()) const;
   Tensor sin_(SourceLocation where = SourceLocation::current()) const;
-  /// Of x in radians.
+  /// The cosine of x in radians.
   [[nodiscard]] Tensor cos(SourceLocation where = SourceLocation::current()) const;
   Tensor cos_(SourceLocation where = SourceLocation::current()) const;
-  /// Of x in radians.
+  /// The tangent of x in radians.
   [[nodiscard]] Tensor tan(SourceLocation where = SourceLocation::current()) const;
-  /// In radians; NaN outside [-1, 1].
+  /// The inverse of sin, in radians; NaN outside [-1, 1].
   [[nodiscard]] Tensor asin(SourceLocation where = SourceLocation::current()) const;
-  /// In radians; NaN outside [-1, 1].
+  /// The inverse of cos, in radians; NaN outside [-1, 1].
   [[nodiscard]] Tensor acos(SourceLocation where = SourceLocation::current()) const;
-  /// In radians.
+  /// The inverse of tan, in radians.
   [[nodiscard]] Tensor atan(SourceLocation where = SourceLocation::current()) const;
   /// (e^x - e^-x) / 2.
   [[nodiscard]] Tensor sinh(SourceLocation where = SourceLocation::current()) const;
@@ -222,6 +222,7 @@ class Methods {
   /// sinh(x) / cosh(x).
   [[nodiscard]] Tensor tanh(SourceLocation where = SourceLocation::current()) const;
   Tensor tanh_(SourceLocation where = SourceLocation::current()) const;
+  /// The inverse of sinh.
   [[nodiscard]] Tensor asinh(SourceLocation where = SourceLocation::current()) const;
   /// The inverse of cosh; NaN below 1.
   [[nodiscard]] Tensor acosh(SourceLocation where = SourceLocation::current()) const;
@@ -243,13 +244,13 @@ class Methods {
   /// Rounded down.  Gradient 0.
   [[nodiscard]] Tensor floor(SourceLocation where = SourceLocation::current()) const;
   Tensor floor_(SourceLocation where = SourceLocation::current()) const;
-  /// Gradient 0.
+  /// Rounded up.  Gradient 0.
   [[nodiscard]] Tensor ceil(SourceLocation where = SourceLocation::current()) const;
   Tensor ceil_(SourceLocation where = SourceLocation::current()) const;
-  /// Half to even; gradient 0.
+  /// Rounded to the nearest integer, half to even.  Gradient 0.
   [[nodiscard]] Tensor round(SourceLocation where = SourceLocation::current()) const;
   Tensor round_(SourceLocation where = SourceLocation::current()) const;
-  /// Gradient 0.
+  /// Rounded towards 0.  Gradient 0.
   [[nodiscard]] Tensor trunc(SourceLocation where = SourceLocation::current()) const;
   Tensor trunc_(SourceLocation where = SourceLocation::current()) const;
   /// x - trunc(x).
@@ -341,8 +342,8 @@ class Methods {
   [[nodiscard]] Tensor norm(double p = 2, const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   /// log Σ e^x without overflow; -infinity for no elements.   dx = g softmax(x).
   [[nodiscard]] Tensor logsumexp(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
-  /// Running sums: y[i] = x[0] + ... + x[i] along dim.  int64 for integers and bool.  float32 is summed in float64,
-  /// on every device.  dx is the running sum of g from the end.
+  /// Running sums, of the shape of x: y[i] = x[0] + ... + x[i] along dim.  int64 for integers and bool.  float32 is
+  /// summed in float64, on every device.  dx is the running sum of g from the end.
   [[nodiscard]] Tensor cumsum(int dim, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] MinMax max(int dim, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] MinMax min(int dim, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
@@ -387,9 +388,11 @@ class Methods {
   /// bmm.
   [[nodiscard]] Tensor addmm(const In& a, const In& b, Scalar beta = 1, Scalar alpha = 1, SourceLocation where = SourceLocation::current()) const;
   [[nodiscard]] Tensor baddbmm(const In& a, const In& b, Scalar beta = 1, Scalar alpha = 1, SourceLocation where = SourceLocation::current()) const;
-  /// e^x / Σ e^x along dim.   dx = y (g - Σ g y).  DTypeError unless x is floating-point.
+  /// y = e^x / Σ e^x along dim, of the shape of x.   dx = y (g - Σ g y).  DTypeError unless x is floating-point,
+  /// IndexError for a dimension out of range.
   [[nodiscard]] Tensor softmax(int dim, SourceLocation where = SourceLocation::current()) const;
-  /// x - log Σ e^x along dim.   dx = g - e^y Σ g.  DTypeError unless x is floating-point.
+  /// y = x - log Σ e^x along dim, of the shape of x.   dx = g - e^y Σ g.  DTypeError unless x is floating-point,
+  /// IndexError for a dimension out of range.
   [[nodiscard]] Tensor log_softmax(int dim, SourceLocation where = SourceLocation::current()) const;
   /// out[i][j] = x[index[i][j]][j] for dim 0, and so on.  index: x's number of dimensions, none larger than x's except
   /// dim. The gradient is scatter_add.
@@ -397,9 +400,9 @@ class Methods {
   /// A copy y of x with y[index[i][j]][j] += source[i][j] for dim 0, and so on.  source: in no dimension smaller than
   /// index (what is beyond is not read), the dtype of x.
   [[nodiscard]] Tensor scatter_add(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
-  /// The slices of x along dim at the indices of index [n].
+  /// The slices of x along dim at the indices of index [n]   ->  the shape of x with n in the place of dim.
   [[nodiscard]] Tensor index_select(int dim, const In& index, SourceLocation where = SourceLocation::current()) const;
-  /// A copy of x with the slices of source added to the slices at the indices of index [n].
+  /// A copy of x, of its shape, with the slices of source added to the slices at the indices of index [n].
   [[nodiscard]] Tensor index_add(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
   /// Parts of `size` each; the last may be smaller.  ValueError for a size below 1 (0 for an empty dimension).
   [[nodiscard]] ::std::vector<Tensor> split(::std::int64_t size, int dim = 0, SourceLocation where = SourceLocation::current()) const;
@@ -412,7 +415,7 @@ class Methods {
   [[nodiscard]] ::std::vector<Tensor> unbind(int dim = 0, SourceLocation where = SourceLocation::current()) const;
   /// x repeated times[d] times along dimension d; a longer list adds dimensions in front.
   [[nodiscard]] Tensor repeat(const Shape& times, SourceLocation where = SourceLocation::current()) const;
-  /// A copy of x with the elements along dims in reverse order.
+  /// A copy of x, of its shape, with the elements along dims in reverse order.
   [[nodiscard]] Tensor flip(const Dims& dims, SourceLocation where = SourceLocation::current()) const;
   /// The indices of the elements that are not zero, in row-major order.   x: any shape  ->  int64 [n, x.dim()].  The host
   /// waits for the device.  No gradient.
@@ -427,7 +430,7 @@ class Methods {
   /// x on and below the diagonal of its last two dimensions, 0 above; diagonal 1 is the one above the
   /// main diagonal.  ShapeError below two dimensions.
   [[nodiscard]] Tensor tril(::std::int64_t diagonal = 0, SourceLocation where = SourceLocation::current()) const;
-  /// x on and above the diagonal, 0 below.
+  /// x on and above the diagonal of its last two dimensions, 0 below; as tril().
   [[nodiscard]] Tensor triu(::std::int64_t diagonal = 0, SourceLocation where = SourceLocation::current()) const;
   /// gather(x, dim, index), but x and index are broadcast in the other dimensions; without dim, elements of x.flatten().
   /// ShapeError unless x and index have one number of dimensions.
@@ -464,8 +467,8 @@ class Methods {
   [[nodiscard]] Tensor repeat_interleave(const In& repeats, ::std::optional<int> dim = {}, SourceLocation where = SourceLocation::current()) const;
   /// repeat(x, times), but a shorter list counts for the last dimensions.
   [[nodiscard]] Tensor tile(const Shape& times, SourceLocation where = SourceLocation::current()) const;
-  /// x with the elements along dims shifted, those past the end coming back at the beginning: a shift for each of dims,
-  /// or one without dims for the elements of x.flatten().  ValueError for another number of shifts.
+  /// x, of its shape, with the elements along dims shifted, those past the end coming back at the beginning: a shift for
+  /// each of dims, or one without dims for the elements of x.flatten().  ValueError for another number of shifts.
   [[nodiscard]] Tensor roll(const Shape& shifts, const Dims& dims = {}, SourceLocation where = SourceLocation::current()) const;
   /// The sum of the elements that are not NaN; int64 for integers and bool.  NaNs get a gradient of 0.
   [[nodiscard]] Tensor nansum(const Dims& dims = {}, bool keepdim = false, SourceLocation where = SourceLocation::current()) const;
@@ -530,15 +533,16 @@ class Methods {
   Tensor index_copy_(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
   /// index_add() in place.
   Tensor index_add_(int dim, const In& index, const In& source, SourceLocation where = SourceLocation::current()) const;
-  /// How many elements are in each of `bins` bins of one width between min and max, both included; others are left out.
-  /// The range is that of the elements if min = max.  The dtype of x.  DTypeError unless x is floating-point; ValueError
-  /// for no bins, or a range that is not finite.  No gradient.
+  /// How many elements are in each of `bins` bins of one width between min and max, both included   ->  [bins].  Others
+  /// are left out.  The range is that of the elements if min = max.  The dtype of x.  DTypeError unless x is
+  /// floating-point; ValueError for no bins, or a range that is not finite.  No gradient.
   [[nodiscard]] Tensor histc(::std::int64_t bins = 100, double min = 0, double max = 0, SourceLocation where = SourceLocation::current()) const;
   /// The different elements of x in ascending order.  Each NaN is another.  The host waits for the device.  No gradient.
   /// With dim the different slices x(dim = i), in ascending order of their first elements, then their second ones, ...;
   /// inverse is then int64 [size of dim].  One sort for each element of a slice.  ShapeError for slices without elements.
   [[nodiscard]] Unique unique(bool return_inverse = false, bool return_counts = false, ::std::optional<int> dim = {}, SourceLocation where = SourceLocation::current()) const;
-  /// The elements of x.flatten() that differ from the one before.
+  /// The elements of x.flatten() that differ from the one before   ->  values [n], inverse of x's shape, counts [n].  No
+  /// gradient.
   [[nodiscard]] Unique unique_consecutive(bool return_inverse = false, bool return_counts = false, SourceLocation where = SourceLocation::current()) const;
   /// Whether each element of x is in `elements`, of any shape: bool.  NaN is in nothing.  No gradient.
   [[nodiscard]] Tensor isin(const In& elements, SourceLocation where = SourceLocation::current()) const;

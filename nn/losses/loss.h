@@ -43,14 +43,14 @@ struct LossOptions {
 };
 /// (x - y)².  Shapes are broadcast, with a warning once for each line, as in PyTorch: [N] and [N, 1] give [N, N].
 Tensor mse_loss(const In& x, const In& y, LossOptions options = {});
-/// |x - y|.  Shapes as for mse_loss, also below.
+/// |x - y|.  Shapes as for mse_loss.
 Tensor l1_loss(const In& x, const In& y, LossOptions options = {});
 
 struct SmoothL1LossOptions {
   double beta = 1;  ///< where the parabola becomes a line; 0: the line alone, l1_loss
   Reduction reduction = Reduction::mean;
 };
-/// (x - y)² / (2 beta) where |x - y| < beta, else |x - y| - beta / 2.
+/// (x - y)² / (2 beta) where |x - y| < beta, else |x - y| - beta / 2.  Shapes as for mse_loss.
 Tensor smooth_l1_loss(const In& x, const In& y, SmoothL1LossOptions options = {});
 
 struct HuberLossOptions {
@@ -58,6 +58,7 @@ struct HuberLossOptions {
   Reduction reduction = Reduction::mean;
 };
 /// (x - y)² / 2 where |x - y| < delta, else delta (|x - y| - delta / 2) (Huber 1964): delta times smooth_l1_loss.
+/// Shapes as for mse_loss.
 Tensor huber_loss(const In& x, const In& y, HuberLossOptions options = {});
 
 struct BCEWithLogitsLossOptions {

@@ -45,19 +45,19 @@ Tensor square_(const In& x);
 /// 1 / x.
 [[nodiscard]] Tensor reciprocal(const In& x);
 Tensor reciprocal_(const In& x);
-/// Of x in radians.
+/// The sine of x in radians.
 [[nodiscard]] Tensor sin(const In& x);
 Tensor sin_(const In& x);
-/// Of x in radians.
+/// The cosine of x in radians.
 [[nodiscard]] Tensor cos(const In& x);
 Tensor cos_(const In& x);
-/// Of x in radians.
+/// The tangent of x in radians.
 [[nodiscard]] Tensor tan(const In& x);
-/// In radians; NaN outside [-1, 1].
+/// The inverse of sin, in radians; NaN outside [-1, 1].
 [[nodiscard]] Tensor asin(const In& x);
-/// In radians; NaN outside [-1, 1].
+/// The inverse of cos, in radians; NaN outside [-1, 1].
 [[nodiscard]] Tensor acos(const In& x);
-/// In radians.
+/// The inverse of tan, in radians.
 [[nodiscard]] Tensor atan(const In& x);
 /// (e^x - e^-x) / 2.
 [[nodiscard]] Tensor sinh(const In& x);
@@ -66,6 +66,7 @@ Tensor cos_(const In& x);
 /// sinh(x) / cosh(x).
 [[nodiscard]] Tensor tanh(const In& x);
 Tensor tanh_(const In& x);
+/// The inverse of sinh.
 [[nodiscard]] Tensor asinh(const In& x);
 /// The inverse of cosh; NaN below 1.
 [[nodiscard]] Tensor acosh(const In& x);
@@ -89,13 +90,13 @@ Tensor erfinv_(const In& x);
 /// Rounded down.  Gradient 0.
 [[nodiscard]] Tensor floor(const In& x);
 Tensor floor_(const In& x);
-/// Gradient 0.
+/// Rounded up.  Gradient 0.
 [[nodiscard]] Tensor ceil(const In& x);
 Tensor ceil_(const In& x);
-/// Half to even; gradient 0.
+/// Rounded to the nearest integer, half to even.  Gradient 0.
 [[nodiscard]] Tensor round(const In& x);
 Tensor round_(const In& x);
-/// Gradient 0.
+/// Rounded towards 0.  Gradient 0.
 [[nodiscard]] Tensor trunc(const In& x);
 Tensor trunc_(const In& x);
 /// x - trunc(x).
@@ -173,7 +174,8 @@ Tensor clamp_(const In& x, double low = -kInfinity, double high = kInfinity);
 [[nodiscard]] inline Tensor operator-(const In& x) { return neg(x); }
 [[nodiscard]] inline Tensor operator~(const In& x) { return bitwise_not(x); }
 
-/// A unary function by its number in kernels::UnaryOps; parameters that it does not have are ignored.
+/// A unary function by its number in kernels::UnaryOps, with its gradient; parameters that it does not have are
+/// ignored.
 using UnaryFunction = Tensor (*)(const In& x, double p0, double p1);
 std::span<const UnaryFunction> unary_functions();
 

@@ -16,9 +16,9 @@ namespace minnow {
 /// A copy y of x with y[index[i][j]][j] += source[i][j] for dim 0, and so on.  source: in no dimension smaller than
 /// index (what is beyond is not read), the dtype of x.
 [[nodiscard]] Tensor scatter_add(const In& x, int dim, const In& index, const In& source);
-/// The slices of x along dim at the indices of index [n].
+/// The slices of x along dim at the indices of index [n]   ->  the shape of x with n in the place of dim.
 [[nodiscard]] Tensor index_select(const In& x, int dim, const In& index);
-/// A copy of x with the slices of source added to the slices at the indices of index [n].
+/// A copy of x, of its shape, with the slices of source added to the slices at the indices of index [n].
 [[nodiscard]] Tensor index_add(const In& x, int dim, const In& index, const In& source);
 /// The rows of weight at the indices of index, as torch.nn.functional.embedding.   index: int64 or int32 [...]  weight:
 /// [n, d] ->  [..., d].  The row `padding_idx` (negative: from the end) gets no gradient.  ShapeError unless weight is
@@ -43,7 +43,7 @@ namespace minnow {
 /// Joins along an existing dimension; the other sizes must be equal (ShapeError).  Tensors of shape [0] are skipped.
 [[nodiscard]] Tensor cat(const std::vector<Tensor>& tensors, int dim = 0,
                          SourceLocation where = SourceLocation::current());
-/// The same as cat().
+/// The same as cat(): shapes, errors and gradient too.
 [[nodiscard]] Tensor concat(const std::vector<Tensor>& tensors, int dim = 0,
                             SourceLocation where = SourceLocation::current());
 /// Joins along a new dimension; all shapes must be equal (ShapeError).
@@ -52,7 +52,7 @@ namespace minnow {
 
 /// x repeated times[d] times along dimension d; a longer list adds dimensions in front.
 [[nodiscard]] Tensor repeat(const In& x, const Shape& times);
-/// A copy of x with the elements along dims in reverse order.
+/// A copy of x, of its shape, with the elements along dims in reverse order.
 [[nodiscard]] Tensor flip(const In& x, const Dims& dims);
 
 }  // namespace minnow

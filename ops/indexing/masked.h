@@ -21,7 +21,7 @@ Tensor masked_fill_(const In& x, const In& mask, const TensorLike& value);
 /// x on and below the diagonal of its last two dimensions, 0 above; diagonal 1 is the one above the
 /// main diagonal.  ShapeError below two dimensions.
 [[nodiscard]] Tensor tril(const In& x, std::int64_t diagonal = 0);
-/// x on and above the diagonal, 0 below.
+/// x on and above the diagonal of its last two dimensions, 0 below; as tril().
 [[nodiscard]] Tensor triu(const In& x, std::int64_t diagonal = 0);
 
 /// gather(x, dim, index), but x and index are broadcast in the other dimensions; without dim, elements of x.flatten().

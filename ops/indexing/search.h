@@ -13,11 +13,12 @@ namespace minnow {
 /// as of argsort(); without it they are in order.  DTypeError unless both have one dtype, ShapeError if the leading
 /// sizes differ.  No gradient.
 [[nodiscard]] Tensor searchsorted(const In& sorted, const In& values, bool right = false, const Tensor& sorter = {});
-/// searchsorted(boundaries, x): the bin of each element, between boundaries [n] in ascending order.
+/// searchsorted(boundaries, x): the bin of each element, between boundaries [n] in ascending order   ->  int64 of x's
+/// shape.  No gradient.
 [[nodiscard]] Tensor bucketize(const In& x, const In& boundaries, bool right = false);
-/// How many elements are in each of `bins` bins of one width between min and max, both included; others are left out.
-/// The range is that of the elements if min = max.  The dtype of x.  DTypeError unless x is floating-point; ValueError
-/// for no bins, or a range that is not finite.  No gradient.
+/// How many elements are in each of `bins` bins of one width between min and max, both included   ->  [bins].  Others
+/// are left out.  The range is that of the elements if min = max.  The dtype of x.  DTypeError unless x is
+/// floating-point; ValueError for no bins, or a range that is not finite.  No gradient.
 [[nodiscard]] Tensor histc(const In& x, std::int64_t bins = 100, double min = 0, double max = 0);
 
 /// The different elements; for each element of x the place of its value (of x's shape); how often each value occurs.
@@ -30,7 +31,8 @@ struct Unique {
 /// inverse is then int64 [size of dim].  One sort for each element of a slice.  ShapeError for slices without elements.
 [[nodiscard]] Unique unique(const In& x, bool return_inverse = false, bool return_counts = false,
                             std::optional<int> dim = {});
-/// The elements of x.flatten() that differ from the one before.
+/// The elements of x.flatten() that differ from the one before   ->  values [n], inverse of x's shape, counts [n].  No
+/// gradient.
 [[nodiscard]] Unique unique_consecutive(const In& x, bool return_inverse = false, bool return_counts = false);
 /// Whether each element of x is in `elements`, of any shape: bool.  NaN is in nothing.  No gradient.
 [[nodiscard]] Tensor isin(const In& x, const In& elements);

@@ -21,7 +21,7 @@ namespace minnow {
 /// torch.nn.functional.rms_norm:  y = x / √(mean(x²) + eps) weight.  eps: that of float32 (2^-23), or for float64 of
 /// float64 (2^-52), if none is given.
 /// With g = dy weight and h = x / √(mean(x²) + eps):  dx = (g - h mean(g h)) / √(mean(x²) + eps),  dweight = Σ dy h.
-/// Any order of gradient; errors as of layer_norm.
+/// Any order of gradient; shapes and errors as of layer_norm.
 [[nodiscard]] Tensor rms_norm(const In& x, const Shape& normalized_shape, const Tensor& weight = {},
                               std::optional<double> eps = {});
 

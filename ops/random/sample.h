@@ -5,7 +5,8 @@
 #include <minnow/tensor/random.h>
 
 // Random numbers, of the default generator unless another is given.  They depend only on the generator's seed and on
-// how many were drawn before, not on the device.  Nothing is recorded: what is written in place has no gradient.
+// how many were drawn before, not on the device.  Functions in place keep the shape and dtype of x.  Nothing is
+// recorded: what is written in place has no gradient.
 namespace minnow {
 
 /// 1 with the probability that each element of p is, else 0; the dtype and shape of p.  DTypeError unless p is

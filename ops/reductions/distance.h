@@ -5,7 +5,7 @@
 // Lengths of vectors and distances between them.  DTypeError unless floating-point.
 namespace minnow {
 
-/// x / max(‖x‖, eps), with the norm of order p along dims, as torch.nn.functional.normalize.
+/// x / max(‖x‖, eps), of the shape of x, with the norm of order p along dims, as torch.nn.functional.normalize.
 [[nodiscard]] Tensor normalize(const In& x, double p = 2, const Dims& dims = 1, double eps = 1e-12);
 /// a · b / (max(‖a‖, eps) max(‖b‖, eps)) along dim of the operands, which are broadcast; the gradient is that of the
 /// norms without eps.  DTypeError unless they have one floating-point dtype, IndexError for a dimension out of range.

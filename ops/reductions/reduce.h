@@ -3,7 +3,8 @@
 #include <minnow/tensor/in.h>
 
 // Reductions.  `dims` is one dimension or a list, negative ones count from the end; empty: all dimensions.  keepdim
-// keeps them with size 1.  IndexError for a dimension out of range, ValueError for one that is given twice.
+// keeps them with size 1; else the result has the shape of x without them.  IndexError for a dimension out of range,
+// ValueError for one that is given twice.
 namespace minnow {
 
 /// Σ x; 0 for no elements.  int64 for integers and bool.
@@ -27,8 +28,8 @@ namespace minnow {
 [[nodiscard]] Tensor norm(const In& x, double p = 2, const Dims& dims = {}, bool keepdim = false);
 /// log Σ e^x without overflow; -infinity for no elements.   dx = g softmax(x).
 [[nodiscard]] Tensor logsumexp(const In& x, const Dims& dims = {}, bool keepdim = false);
-/// Running sums: y[i] = x[0] + ... + x[i] along dim.  int64 for integers and bool.  float32 is summed in float64,
-/// on every device.  dx is the running sum of g from the end.
+/// Running sums, of the shape of x: y[i] = x[0] + ... + x[i] along dim.  int64 for integers and bool.  float32 is
+/// summed in float64, on every device.  dx is the running sum of g from the end.
 [[nodiscard]] Tensor cumsum(const In& x, int dim);
 
 /// The largest or smallest elements along a dimension, and their indices (int64).  Of equal elements the first counts,

@@ -3,7 +3,8 @@
 #include <cstdint>
 #include <minnow/tensor/in.h>
 
-// Counts and moments.  `dims` and keepdim as in ops/reductions/reduce.h.
+// Counts and moments.  `dims` and keepdim as in ops/reductions/reduce.h: without dims one element, 0-dim; else the
+// shape of x without dims.  IndexError for a dimension out of range.
 namespace minnow {
 
 /// What std_mean gives: auto [deviation, mean] = std_mean(x).

@@ -48,8 +48,8 @@ enum class PadMode : std::uint8_t { constant, reflect, replicate, circular };
 [[nodiscard]] Tensor repeat_interleave(const In& x, const In& repeats, std::optional<int> dim = {});
 /// repeat(x, times), but a shorter list counts for the last dimensions.
 [[nodiscard]] Tensor tile(const In& x, const Shape& times);
-/// x with the elements along dims shifted, those past the end coming back at the beginning: a shift for each of dims,
-/// or one without dims for the elements of x.flatten().  ValueError for another number of shifts.
+/// x, of its shape, with the elements along dims shifted, those past the end coming back at the beginning: a shift for
+/// each of dims, or one without dims for the elements of x.flatten().  ValueError for another number of shifts.
 [[nodiscard]] Tensor roll(const In& x, const Shape& shifts, const Dims& dims = {});
 
 /// Of vectors of n0, n1, ... elements, views of shape [n0, n1, ...]: result i has the elements of vector i along

@@ -69,7 +69,8 @@ void warn_of_copies() noexcept {
     warn("several copies of minnow are in use in this process:" + files +
          "\neach has its own grad mode, default generator, devices and order of the graph, and a tensor of one may "
          "fail in "
-         "the other\nlink minnow's shared library in all of them (cmake -DBUILD_SHARED_LIBS=ON; README, \"Plugins\")");
+         "the other\nlink minnow's shared library in all of them (cmake -DBUILD_SHARED_LIBS=ON; "
+         "docs/in-your-project.md, \"Plugins\")");
   } catch (...) {  // without /proc or memory there is no warning
   }
 }
