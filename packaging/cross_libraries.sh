@@ -1,12 +1,13 @@
 #!/bin/sh
-# cross_libraries.sh windows|musl PREFIX: what minnow needs for a system that Debian has no packages for: headers, and
-# GoogleTest built from Debian's sources.
+# cross_libraries.sh windows|musl|libc++ PREFIX: what minnow needs for a system that Debian has no packages for: headers, and
+# GoogleTest built from Debian's sources.  libc++: by the compiler that CXX names, with CXXFLAGS.
 set -eu
 prefix=$2
 here=$(cd "$(dirname "$0")/.." && pwd)
 case $1 in
   windows) toolchain=$here/cmake/toolchains/x86_64-w64-mingw32.cmake ;;
   musl) toolchain=$here/cmake/toolchains/x86_64-linux-musl.cmake ;;
+  libc++) toolchain="" ;;
   *) exit 2 ;;
 esac
 [ ! -e "$prefix/lib/libgtest.a" ] || exit 0

@@ -83,7 +83,7 @@ def include_fault(source, target):
         return "is in no known folder"
     if (here, target) in DERIVED:
         return None
-    if there in DEVICE_FOLDERS and here not in (there, "tests", "emulator"):
+    if there in DEVICE_FOLDERS and here not in (there, "tests", "benchmarks", "emulator"):
         return f"belongs to {there}, which nobody includes"
     if here == there or (here == "tensor" and there == "tensor"):
         return "is on a higher floor" if target_floor > floor else None

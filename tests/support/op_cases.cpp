@@ -441,9 +441,9 @@ void register_op_tests() {
   std::map<std::string, std::vector<const OpCase*>> functions;
   for (const OpCase& row : op_cases()) functions[row.function].push_back(&row);
   for (const auto& [name, rows] : functions) {
-    const auto those = [&rows = rows](auto&& wanted) {
+    const auto those = [&all = rows](auto&& wanted) {
       std::vector<const OpCase*> some;
-      for (const OpCase* row : rows)
+      for (const OpCase* row : all)
         if (wanted(*row)) some.push_back(row);
       return some;
     };

@@ -2,12 +2,15 @@
 #include <csignal>
 #include <filesystem>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <minnow/minnow.h>
 #include <minnow/training/detail/checkpoint_file.h>
 #include "devices.h"
 #include "support/thrown.h"
 #include "training/memory_folder.h"
+
+#ifndef _WIN32
+#include <sys/resource.h>
+#endif
 
 namespace minnow {
 namespace {
@@ -33,6 +36,7 @@ class Warnings {
   WarningHandler before_;
 };
 
+#ifndef _WIN32
 /// No file of this process gets longer, as on a full disk.
 class FullDisk {
  public:
@@ -49,6 +53,7 @@ class FullDisk {
  private:
   rlimit before_ = {};
 };
+#endif
 
 std::vector<std::string> names_of(const std::string& folder) {
   std::vector<std::string> names;
@@ -332,6 +337,7 @@ TEST_P(CheckpointOnDevice, InTheBackgroundTheFileHasTheStateAtTheCall) {
   EXPECT_EQ(names_of(folder / "c").size(), 2U);
 }
 
+#ifndef _WIN32
 TEST(Checkpoint, WhatFailsInTheBackgroundIsNotLost) {
   const TemporaryFolder folder;
   std::signal(SIGXFSZ, SIG_IGN);
@@ -367,6 +373,7 @@ TEST(Checkpoint, WhatFailsInTheBackgroundIsNotLost) {
   }
   expect_contains(warnings.texts, "the last save in the background has failed: IoError");
 }
+#endif
 
 TEST(Checkpoint, RefusesNamesAndFolders) {
   const TemporaryFolder folder;
@@ -389,6 +396,7 @@ TEST(Checkpoint, RefusesNamesAndFolders) {
   EXPECT_NE(checkpoint.save(), "");
 }
 
+#ifndef _WIN32
 TEST(Interrupt, TheFirstSignalIsRemembered) {
   const auto handler = [] {
     struct sigaction now = {};
@@ -415,6 +423,7 @@ TEST(Interrupt, TheFirstSignalIsRemembered) {
       },
       ::testing::KilledBySignal(SIGINT), "");
 }
+#endif
 
 }  // namespace
 }  // namespace minnow

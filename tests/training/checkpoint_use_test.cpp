@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 #include <minnow/minnow.h>
 #include "devices.h"

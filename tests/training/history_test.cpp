@@ -5,11 +5,14 @@
 #include <csignal>
 #include <gtest/gtest.h>
 #include <limits>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <minnow/tensor/error.h>
 
 #include "training/memory_folder.h"
+
+#ifndef _WIN32
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 
 namespace minnow::test {
 namespace {
@@ -76,6 +79,7 @@ TEST_P(HistoryFiles, CutOffAtAnyByteKeepTheWholeLines) {
   }
 }
 
+#ifndef _WIN32
 TEST_P(HistoryFiles, AreThereAfterAKill) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -89,6 +93,7 @@ TEST_P(HistoryFiles, AreThereAfterAKill) {
   ASSERT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(History::read(path).size(), 100);
 }
+#endif
 
 TEST_P(HistoryFiles, GoOnFromAStep) {
   History history(path);

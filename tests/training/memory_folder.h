@@ -1,8 +1,10 @@
 #pragma once
 
+#include "tensor/io_support.h"
+
+#ifndef _WIN32
 #include <cstdlib>
 #include <unistd.h>
-#include "tensor/io_support.h"
 
 namespace minnow::test {
 
@@ -10,3 +12,4 @@ namespace minnow::test {
 inline const bool folders_in_memory = access("/dev/shm", W_OK) == 0 && setenv("TMPDIR", "/dev/shm", 0) == 0;
 
 }  // namespace minnow::test
+#endif

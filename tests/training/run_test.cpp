@@ -5,7 +5,6 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <sstream>
-#include <sys/wait.h>
 #include <minnow/data/loader.h>
 #include <minnow/data/progress.h>
 #include <minnow/nn/layers/basic.h>
@@ -25,6 +24,11 @@
 
 #include "support/thrown.h"
 #include "training/memory_folder.h"
+
+#ifndef _WIN32
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 
 namespace minnow::test {
 namespace {
@@ -133,6 +137,7 @@ TEST(TrainingRun, GoesOnExactlyAfterAnInterruptionAtAnyStep) {
     }
 }
 
+#ifndef _WIN32
 TEST(TrainingRun, GoesOnExactlyAfterAKill) {
   const TemporaryFolder folder;
   const Result all = train(folder / "all");
@@ -154,6 +159,7 @@ TEST(TrainingRun, GoesOnExactlyAfterAKill) {
     expect_equal(train(own), all);
   }
 }
+#endif
 
 TEST(TrainingRun, NeedsNoFolder) {
   const TemporaryFolder folder;
