@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,10 +38,10 @@ struct Bucket {
   Device device{};  // of the parameters
   Nccl* nccl = nullptr;
   Signature mine{};
-  // The gradients.  Of one backward, since afterwards those of the parameters are parts of it.
-  Tensor flat{};
-  Tensor present{};  // int32 [parameters]: whether this rank has it
-  Tensor counts{};   // int32 [parameters]: how many ranks have it
+  Tensor flat{};                   // the gradients; those of the parameters are parts of it afterwards
+  std::weak_ptr<Storage> given{};  // the memory of which they are parts
+  Tensor present{};                // int32 [parameters]: whether this rank has it
+  Tensor counts{};                 // int32 [parameters]: how many ranks have it
   std::size_t ready = 0;
   Work work{};
   Clock::time_point sent{};
@@ -181,7 +182,9 @@ void DataParallel::State::begin() {
   if (!buckets_fit()) make_buckets();
   for (Bucket& bucket : buckets) {
     bucket.ready = 0;
-    bucket.flat = empty({bucket.size}, {bucket.dtype, bucket.nccl ? bucket.device : Device()});
+    // New where somebody still has gradients of the last backward.
+    if (!bucket.flat.defined() || bucket.flat.storage().use_count() > 1)
+      bucket.flat = empty({bucket.size}, {bucket.dtype, bucket.nccl ? bucket.device : Device()});
     std::fill_n(bucket.present.data<std::int32_t>(), bucket.parameters.size(), 0);
   }
   next = 0;
@@ -266,15 +269,22 @@ void DataParallel::State::finish() {
   for (const Bucket& bucket : buckets) require_all(bucket);
   std::fill(waiting.begin(), waiting.end(), char{0});
   for (Bucket& bucket : buckets) {
+    bool gives = false;
     for (std::size_t place = 0; place < bucket.parameters.size(); ++place) {
       if (bucket.counts.data<std::int32_t>()[place] == 0) continue;
       const Tensor& p = parameters[bucket.parameters[place]].tensor;
       const Tensor mean = part_of(bucket, place, p);
-      if (mean.device() == p.device() && p.is_contiguous()) p.set_grad(mean);
-      else if (detail::is_expanded(p.grad().shape(), p.grad().strides())) p.set_grad(mean.to(p.device()));
+      // A gradient stays the same tensor where it is a part already, since captured steps know it, and where it is
+      // recorded.
+      const Tensor grad = p.grad();
+      const bool stays = grad.requires_grad() || grad.storage() == bucket.given.lock();
+      if (!stays && mean.device() == p.device() && p.is_contiguous()) {
+        p.set_grad(mean);
+        gives = true;
+      } else if (detail::is_expanded(p.grad().shape(), p.grad().strides())) p.set_grad(mean.to(p.device()));
       else detail::raw::copy_to(mean, p.grad().detach());
     }
-    bucket.flat = Tensor();
+    if (gives) bucket.given = bucket.flat.storage();
   }
 }
 

@@ -49,7 +49,8 @@ struct Report {
 ///     }
 ///
 /// Buckets are filled in the order in which backward reaches the parameters, from the last layer to the first, and are
-/// sent while backward goes on; it returns when all have arrived.  Reference: Li et al. 2020, PyTorch Distributed.
+/// sent while backward goes on; it returns when all have arrived.  The gradients are then parts of one memory for each
+/// bucket, which is used again when nobody has any of them.  Reference: Li et al. 2020, PyTorch Distributed.
 ///
 /// A parameter that got a gradient on some ranks but not on all is an AutogradError on all of them, which names it and
 /// the ranks.  One that got none on any rank keeps none.  Ranks whose modules have other parameters get a ValueError

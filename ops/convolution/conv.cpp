@@ -160,7 +160,10 @@ Tensor detail::convolve(const In& x, const In& w, const Tensor& b, const Conv2dP
   // Converted here once, and not again by backward.
   if (records(*x, *w) && is_on_tensor_cores(*w) && !w->is_contiguous(MemoryFormat::channels_last)) {
     Tensor last = raw::contiguous(*w, MemoryFormat::channels_last);
-    if (records(*w)) last = record("contiguous", std::move(last), {w}, [](const Tensor& g) { return g; });
+    // The gradient is in the order of the parameter, as optimizers want it.
+    if (records(*w))
+      last = record("contiguous", std::move(last), {w},
+                    [](const Tensor& g) { return is_grad_enabled() ? g : raw::contiguous(g); });
     return convolve(x, last, b, p, activation);
   }
   Tensor y = raw::conv2d(x, w, b, p, activation);

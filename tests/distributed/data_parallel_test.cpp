@@ -353,6 +353,33 @@ TEST(DataParallel, GradientsThatShareMemoryAreAveraged) {
   EXPECT_TRUE(allclose(net.bias.grad().detach(), full({2}, (dist::size() + 1) / 2.0, {.dtype = float32})));
 }
 
+TEST(DataParallel, ARecordedGradientStaysRecorded) {
+  nn::Linear net(3, 2);
+  const DataParallel parallel(net);
+  sum(square(net.weight)).backward({}, {.create_graph = true});
+  EXPECT_TRUE(net.weight.grad().requires_grad());
+  const Tensor penalty = sum(square(net.weight.grad()));  // 4 w^2
+  net.zero_grad();
+  penalty.backward();
+  EXPECT_TRUE(allclose(net.weight.grad().detach(), 8 * net.weight.detach()));
+}
+
+TEST(DataParallel, GradientsAreKeptByThoseWhoHaveThem) {
+  nn::Linear net(3, 2);
+  const DataParallel parallel(net);
+  sum(net.weight).backward();
+  const Tensor first = net.weight.grad(), values = first.clone();
+  net.zero_grad();
+  sum(3 * net.weight).backward();
+  EXPECT_TRUE(equal(first, values));
+  EXPECT_TRUE(allclose(net.weight.grad(), 3 * values));
+  // Accumulated into the same tensor.
+  const Tensor same = net.weight.grad();
+  sum(net.weight).backward();
+  EXPECT_TRUE(net.weight.grad().is_same(same));
+  EXPECT_TRUE(allclose(same, 4 * values));
+}
+
 TEST(DataParallel, AnotherHandleOfTheModuleIsTheModule) {
   auto net = std::make_unique<Masked>();
   const DataParallel parallel(*net);

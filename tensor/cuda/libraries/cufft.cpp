@@ -8,13 +8,19 @@
 #include <minnow/tensor/backend/plan_cache.h>
 #include <minnow/tensor/cuda/memory/memory_pool.h>
 #include <minnow/tensor/cuda/runtime/capture_exemption.h>
+#include <minnow/tensor/cuda/runtime/context.h>
 #include <minnow/tensor/cuda/runtime/per_device.h>
+#include <minnow/tensor/cuda/runtime/status.h>
 
 namespace minnow::cuda::cufft {
 namespace {
 
 constexpr const char* kTitle = "cuFFT";
-constexpr std::size_t kPlans = 256;
+constexpr std::size_t kPlans = 64;
+constexpr std::int64_t kComplexBytes = 16;
+constexpr int kAllocFailed = 2;  // CUFFT_ALLOC_FAILED
+/// Of one call: above 2^32, cuFFT wants sizes without large primes.
+constexpr std::int64_t kMost = std::int64_t{1} << 31;
 
 Functions load() {
   static const Library library(
@@ -47,11 +53,20 @@ struct Key {
 
 /// A plan has tables on the device.
 struct Made {
-  Made() { check(functions().create(&plan), "cufftCreate"); }
-  ~Made() { functions().destroy(plan); }
+  explicit Made(int index) : device(index) { check(functions().create(&plan), "cufftCreate"); }
+  ~Made() {
+    if (!is_usable(device)) return;
+    try {
+      select(device);
+      const Uncaptured scope;  // it returns memory
+      functions().destroy(plan);
+    } catch (...) {  // the device has failed
+    }
+  }
   Made(const Made&) = delete;
   Made& operator=(const Made&) = delete;
 
+  const int device;
   Plan plan{};
   std::size_t workspace = 0;
   std::mutex mutex;  ///< held from the setting of the stream to the launch
@@ -62,14 +77,17 @@ struct DeviceState {
   PlanCache<Key, Made> plans{kPlans};
 };
 
-std::shared_ptr<Made> make(const Key& key) {
-  auto made = std::make_shared<Made>();
-  check(functions().set_auto_allocation(made->plan, 0), "cufftSetAutoAllocation");
-  long long n = key.n;
-  check(functions().make_many(made->plan, 1, &n, nullptr, 1, n, nullptr, 1, n, kComplexDouble, key.count,
-                              &made->workspace),
-        "cufftMakePlanMany64");
-  return made;
+std::shared_ptr<Made> make(const Call& call, const Key& key) {
+  for (bool again = false;; again = true) {
+    auto made = std::make_shared<Made>(call.device());
+    check(functions().set_auto_allocation(made->plan, 0), "cufftSetAutoAllocation");
+    long long n = key.n;
+    const int status = functions().make_many(made->plan, 1, &n, nullptr, 1, n, nullptr, 1, n, kComplexDouble, key.count,
+                                             &made->workspace);
+    if (status != kAllocFailed || again) check(status, "cufftMakePlanMany64");
+    if (status == 0) return made;
+    call.context().memory.empty_cache();  // its tables are memory of the driver
+  }
 }
 
 }  // namespace
@@ -82,8 +100,14 @@ const Functions& functions() {
 void transform(const Call& call, void* lines, std::int64_t n, std::int64_t count) {
   static auto& states = *new PerDevice<DeviceState>();
   const LibraryScope scope;
+  const std::int64_t most = std::max<std::int64_t>(kMost / n, 1);
+  if (count > most) {
+    transform(call, lines, n, most);
+    return transform(call, static_cast<char*>(lines) + most * n * kComplexBytes, n, count - most);
+  }
   const Key key{n, count};
-  const std::shared_ptr<Made> made = states.of(call, [](DeviceState&) {}).plans.get(key, [&] { return make(key); });
+  const std::shared_ptr<Made> made =
+      states.of(call, [](DeviceState&) {}).plans.get(key, [&] { return make(call, key); });
   if (MemoryPool* pool = current_pool()) pool->at_release([made] {});  // a graph reads the tables of its plan
   const Scratch workspace(call, std::max<std::size_t>(made->workspace, 1));
   const std::lock_guard lock(made->mutex);

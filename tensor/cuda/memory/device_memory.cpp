@@ -176,14 +176,17 @@ void DeviceMemory::make_free(Block* block) {
 }
 
 void DeviceMemory::process_pending(bool wait) {
+  std::vector<Block*> done;
+  done.reserve(pending_.size());
   std::erase_if(pending_, [&](PendingBlock& pending) {
     for (const PooledEvent& event : pending.events) {
       if (wait) event.synchronize();
       else if (!event.is_complete()) return false;
     }
-    make_free(pending.block);
+    done.push_back(pending.block);
     return true;
   });
+  for (Block* block : done) make_free(block);
 }
 
 void DeviceMemory::used_on(const void* data, StreamHandle stream) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cub/block/block_scan.cuh>
 #include <limits>
+#include <type_traits>
 #include <minnow/tensor/cuda/cuda_backend.h>
 #include <minnow/tensor/cuda/elementwise/convert.h>
 #include <minnow/tensor/cuda/runtime/launch.h>
@@ -164,15 +165,17 @@ template <class Op, class S> __global__ void scan_by_threads(Data<S> data, Lines
 }
 
 template <class Op, class S> void scan(const Call& call, const Data<S>& data, const Lines& lines) {
-  // Enough lines give every multiprocessor work.
-  constexpr std::int64_t kManyColumns = 32, kMany = 1024, kShort = 4096;
-  if (lines.inner >= kManyColumns && (lines.count >= kMany || lines.n < kShort))
+  // Enough lines give every multiprocessor work.  A recurrence has no pieces: the product of the factors of many
+  // elements overflows where the recurrence itself does not.
+  constexpr std::int64_t kManyColumns = 32, kMany = 512, kShort = 4096, kBlocks = 1024;
+  const bool whole = std::is_same_v<Op, Recurrence<typename Op::T>> || lines.count >= kMany || lines.n < kShort;
+  if (whole && lines.inner >= kManyColumns)
     return launch(call, scan_by_threads<Op, S>, blocks_for(lines.count), kThreads, data, lines);
-  if (lines.count >= kMany || lines.n < kShort)
+  if (whole)
     return launch(call, scan_by_blocks<Op, S>, blocks_for(lines.count, 1), kThreads, data, lines, Pieces{1, lines.n},
                   nullptr);
   // cub::DeviceScan would read once instead of twice, but its sums depend on which block is first.
-  const std::int64_t count = std::min(kMany / lines.count, lines.n / (kShort / 4));
+  const std::int64_t count = std::min(kBlocks / lines.count, lines.n / (kShort / 4));
   const std::int64_t length = (lines.n + count - 1) / count;
   const Pieces pieces{(lines.n + length - 1) / length, length};
   const Scratch memory(call, static_cast<std::size_t>(lines.count * pieces.count) * sizeof(typename Op::Item));

@@ -169,10 +169,10 @@ TEST(CudaLaunches, Convolutions) {
     expect_within({convolution("bias", dtype, Activation::none, 2, 3),
                    convolution("bias and relu", dtype, Activation::relu, 2, 4)},
                   {dtype});
-  // Channels-last: also copies of the weight in both directions, and of its gradient; of halves one of the weight.
+  // Channels-last: also copies of the weight in both directions, and of its gradient; of halves one of each.
   const MemoryFormat last = MemoryFormat::channels_last;
   for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16}) {
-    const std::size_t copies = dtype == DType::float32 ? 2 : 0;
+    const std::size_t copies = dtype == DType::float32 ? 2 : 1;
     expect_within({convolution("bias", dtype, Activation::none, 3, 3 + copies, last),
                    convolution("bias and relu", dtype, Activation::relu, 3, 4 + copies, last)},
                   {dtype});

@@ -285,6 +285,10 @@ TEST_P(Scan, OfFewLongLinesIsThatOfTheCpu) {
     const Tensors want = of(x, dim), got = of(x.to(device()), dim);
     for (std::size_t i = 0; i < want.size(); ++i)
       EXPECT_TRUE(allclose(got[i].detach().cpu(), want[i].detach(), 1e-9, 1e-9)) << shape[0] << " " << i;
+    // Products that overflow behind the elements that have a gradient.
+    const Tensor large = full(shape, 1.5, {DType::float32, device()}).requires_grad_();
+    sum(cumprod(large, dim).narrow(dim, 0, 50)).backward();
+    EXPECT_TRUE(all(isfinite(large.grad())).item<bool>()) << shape[0];
     const Tensor counts = randint(0, 100, shape).to(int64);
     EXPECT_TRUE(equal(cumsum(counts.to(device()), dim).cpu(), cumsum(counts, dim)));
   }
