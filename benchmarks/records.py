@@ -110,7 +110,7 @@ def llm_c(settings, work):
     program = folder_of(settings.llm_c, "train_gpt2") / "train_gpt2"
     if not (work / "gpt2_124M.bin").exists():
         write_gpt2(work)
-    lines = lines_of([program], work, settings, lambda found: len(seconds_in(found, r"took ([\d.]+) ms")) >= 4)
+    lines = lines_of(["stdbuf", "-oL", program], work, settings, lambda found: len(seconds_in(found, r"took ([\d.]+) ms")) >= 5)
     return statistics.median(seconds_in(lines, r"took ([\d.]+) ms")[1:]) / 1e3
 
 
@@ -268,9 +268,9 @@ def measure_mnist(name, settings, seeds):
     times, accuracies = [], []
     for seed in seeds:
         seconds, text = ours(settings, "mnist", TARGETS[name], seed)
-        times.append(seconds[0])
+        times.append(None if settings.untimed else seconds[0])
         accuracies.append(float(re.search(r"accuracy (.*)", text).group(1)))
-        print(f"{name}: seed {seed} {times[-1]:.2f} s {accuracies[-1]:.2f} %", flush=True)
+        print(f"{name}: seed {seed} {seconds[0]:.2f} s {accuracies[-1]:.2f} %", flush=True)
     return {"row": name, "seeds": list(seeds), "seconds": times, "accuracies": accuracies}
 
 
@@ -279,7 +279,7 @@ def shown(value, unit):
 
 
 def tables(entries):
-    """The rows of the log, as Markdown; of each row the last run, and how far the median of minnow's was off in the one before."""
+    """The rows of the log, as Markdown; of each row the last run with most sides, and the median of minnow's in another run."""
     runs, labels = {}, {}
     for entry in entries:
         label = (entry["row"], entry["run"])
@@ -289,27 +289,30 @@ def tables(entries):
             continue
         labels[label] = entry
         runs.setdefault(entry["row"], []).append(entry)
-    lines = ["| | minnow | peer | its time | ratio | minnow's run before |", "|---|---|---|---|---|---|"]
+    lines = ["| | minnow | peer | its time | ratio | minnow in another run |", "|---|---|---|---|---|---|"]
     for name in ROWS:
         if name not in runs:
             continue
-        last, unit = runs[name][-1], runs[name][-1]["unit"]
+        last = max(reversed(runs[name]), key=lambda entry: len(entry["samples"]))
+        others_of_row, unit = [entry for entry in runs[name] if entry is not last], last["unit"]
         mine = last["samples"]["minnow"]
         others = {side: values for side, values in last["samples"].items() if side != "minnow"}
-        before = statistics.median(runs[name][-2]["samples"]["minnow"]) if len(runs[name]) > 1 else None
+        before = statistics.median(others_of_row[-1]["samples"]["minnow"]) if others_of_row else None
         for i, (side, values) in enumerate(others.items()):
             title = last["title"] if i == 0 else ""
             own = f"{shown(statistics.median(mine), unit)}, worst {shown(max(mine), unit)}" if i == 0 else ""
             again = shown(before, unit) if before and i == 0 else ""
             lines.append(f"| {title} | {own} | {side} | {shown(statistics.median(values), unit)}, worst {shown(max(values), unit)} | "
                          f"{statistics.median(values) / statistics.median(mine):.1f} | {again} |")
-    lines += ["", "| MNIST, seeds | time: median, worst | test accuracy: lowest, median | seeds that reach it |", "|---|---|---|---|"]
+    lines += ["", "| MNIST, seeds | time: median, worst of the runs that were timed | test accuracy: lowest, median | seeds that reach it |", "|---|---|---|---|"]
     for name, target in TARGETS.items():
-        kept = {seed: (s, a) for entry in runs.get(name, []) for seed, s, a in zip(entry["seeds"], entry["seconds"], entry["accuracies"])}
-        if kept:
-            times, accuracies = zip(*kept.values())
+        entries_of = runs.get(name, [])
+        kept = {seed: a for entry in entries_of for seed, a in zip(entry["seeds"], entry["accuracies"])}
+        times = [s for entry in entries_of for s in entry["seconds"] if s]
+        if kept and times:
+            accuracies = list(kept.values())
             reached = sum(a >= float(target) for a in accuracies)
-            lines.append(f"| {target} %, {len(kept)} | {statistics.median(times):.2f} s, {max(times):.2f} s | {min(accuracies):.2f} %, "
+            lines.append(f"| {target} %, {len(kept)} | {statistics.median(times):.3g} s, {max(times):.3g} s, {len(times)} runs | {min(accuracies):.2f} %, "
                          f"{statistics.median(accuracies):.2f} % | {reached} of {len(kept)} |")
     return "\n".join(lines)
 
@@ -337,6 +340,7 @@ def parse():
     parser.add_argument("--tinytorch", type=Path)
     parser.add_argument("--torch-python", default=os.environ.get("MINNOW_TORCH_PYTHON"))
     parser.add_argument("--log", type=Path, help="append each row to this file as a line of JSON")
+    parser.add_argument("--untimed", action="store_true", help="of the rows on MNIST keep the accuracy alone: the machine is busy")
     parser.add_argument("--run", default=str(int(time.time())), help="a name: rounds of one run may be measured apart")
     parser.add_argument("--write", action="store_true", help="write the tables of docs/records.md from --log, and measure nothing")
     return parser.parse_args()

@@ -130,16 +130,14 @@ def gather():
     pages, structs = {}, {e.qualified: e for e in everything if e.kind == "class"}
     names = {e.qualified for e in everything}
     objects = {e.name for e in everything if e.kind == "class" and any(m.name == "operator()" for m in e.members)}
-    group = None  # the comment that stands for the declarations below it
+    own_comments(everything)
     for e in everything:
-        if e.comment:
-            group = e.comment
+        if e.kind == "alias" and not e.comment and (template := template_of(e)):
+            e.comment = template.comment
         if is_hidden(e) or e.name.endswith("Options") and e.kind in ("class", "alias"):
             continue
         if e.kind == "object" and e.text.split()[0] not in objects and not (e.comment or e.name.startswith("k")):
             continue
-        if e.kind == "function" and not e.comment:
-            e.comment = group or []
         name = e.qualified
         if e.kind == "function" and name.endswith("_") and name[:-1] in names and name[:-1] != "nn::quantize_dynamic":
             name = name[:-1]
@@ -149,13 +147,33 @@ def gather():
             page = pages.setdefault(f"{name} ({e.kind})", Page(f"{name} ({e.kind})", room, e.header))
         page.entities.append(e)
     add_options(pages, structs)
+    for page in pages.values():  # the struct that a function returns
+        giving = [p.name for p in pages.values() if p.is_function and page.kind == "class" and not page.comment()
+                  and any(re.match(rf"{page.entities[0].name}\b", e.text) and e.space == page.entities[0].space for e in p.entities)]
+        if giving:
+            page.entities[0].comment = [f" What `{'` and `'.join(giving)}` {'give' if len(giving) > 1 else 'gives'}."]
     used = {}
-    for page in pages.values():
+    for page in sorted(pages.values(), key=lambda page: not page.is_function):
         short = re.sub(r"\W+", ".", re.sub(r"^(nn|optim|data|training|metrics|dist|distributions|vision|text|tensorboard|onnx)::", "", page.name)).strip(".")
         key = (page.room, short.lower())
         page.file = short if key not in used else f"{short}-{page.kind}"
         used[key] = page
     return pages
+
+
+def arguments_of(entity):
+    return entity.text.partition("(")[2].rpartition(")")[0]
+
+
+def own_comments(entities):
+    """A comment stands for the declarations below it that take the same parameters, or are forms of one name; not for others."""
+    owner = None
+    for e in entities:
+        if owner is None or e.comment is not owner.comment:
+            owner = e
+        elif e.kind != owner.kind or e.kind != "function" and e.kind != "object" or \
+                e.kind == "function" and e.name.rstrip("_") != owner.name.rstrip("_") and arguments_of(e) != arguments_of(owner):
+            e.comment = []
 
 
 def add_options(pages, structs):
@@ -334,10 +352,9 @@ def fields_table(struct):
 
 
 def member_rows(entity):
-    rows, group = [], []
+    rows = []
+    own_comments(entity.members)
     for m in entity.members:
-        if m.comment:
-            group = m.comment
         if m.kind == "class" or m.name in ("begin", "end") or m.text.endswith("= delete") or " = default" in m.text:
             continue
         if m.kind == "function":
@@ -396,7 +413,10 @@ def page_text(page, pages, facts, names, examples):
         if members:
             out += ["## Members", "", "| | |", "|---|---|", *[f"| `{d.replace('|', chr(92) + '|')}` | {cell(t)} |" for d, t in members], ""]
         if first.base:
-            out += [f"It derives from `{first.base.replace('public ', '')}`.", ""]
+            bases = [b.replace("public ", "").strip() for b in error_messages.split(first.base)]
+            known = [pages.get(f"{first.space}::{b}") or pages.get(b) for b in bases]
+            shown = [link(k, page) if k else f"`{b}`" for b, k in zip(bases, known) if not b.startswith("detail::")]
+            out += [f"It derives from {', '.join(shown)}.", ""] if shown else []
     others = related(page, pages, facts)
     if others:
         out += ["## See also", "", ", ".join(link(o, page) for o in others), ""]
@@ -510,7 +530,7 @@ def faults_of(pages, facts, examples):
             for what, text in (("shapes", shapes(page)), ("dtypes", dtypes(page, facts)), ("gradient", gradient(page, facts))):
                 if not text:
                     yield f"{page.name}: the comment in {page.header} says nothing of its {what}"
-        if page.is_function and not page.comment() and page.room in OPERATIONS:
+        if page.is_function and not page.comment() and page.room in OPERATIONS and page.name not in NO_TENSOR:
             yield f"{page.name}: has no comment in {page.header}"
     for name, snippet in examples.items():
         if name not in pages and name.rstrip("_") not in pages:

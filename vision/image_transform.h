@@ -30,6 +30,7 @@ struct AffineOptions {
   Interpolation interpolation = Interpolation::nearest;
   double fill = 0;  ///< outside of the image
 };
+/// Turned, moved, scaled and sheared about its middle, as torchvision's affine(); the size stays.
 Tensor affine(const Tensor& image, const AffineOptions& options, SourceLocation where = SourceLocation::current());
 /// Counterclockwise, as torchvision's rotate(); the size stays.
 Tensor rotate(const Tensor& image, double degrees, Interpolation interpolation = Interpolation::nearest,
@@ -52,15 +53,18 @@ Tensor adjust_saturation(const Tensor& image, double factor, SourceLocation wher
 /// Turns the hue by a factor in [-0.5, 0.5] of a whole turn.
 Tensor adjust_hue(const Tensor& image, double factor, SourceLocation where = SourceLocation::current());
 
+/// The middle of the image: crop() as a transform.
 struct CenterCrop {
   std::int64_t height = 224, width = 224;
   Tensor operator()(const Tensor& image, SourceLocation where = SourceLocation::current()) const;
 };
+/// resize() as a transform.
 struct Resize {
   std::int64_t height = 224, width = 224;
   bool antialias = true;
   Tensor operator()(const Tensor& image, SourceLocation where = SourceLocation::current()) const;
 };
+/// to_grayscale() as a transform.
 struct Grayscale {
   std::int64_t channels = 1;
   Tensor operator()(const Tensor& image, SourceLocation where = SourceLocation::current()) const;
@@ -88,6 +92,7 @@ struct RandomRotation {
   double fill = 0;
   Tensor operator()(const Tensor& image, data::Random& random, SourceLocation where = SourceLocation::current()) const;
 };
+/// affine() by random numbers within these limits, as torchvision's.
 struct RandomAffine {
   double degrees = 10;                       ///< in [-degrees, degrees]
   std::array<double, 2> translate = {0, 0};  ///< at most this part of width and height

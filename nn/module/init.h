@@ -25,8 +25,11 @@ struct TruncNormalOptions {
 Tensor trunc_normal_(const Tensor& t, TruncNormalOptions options = {},
                      SourceLocation where = SourceLocation::current());
 
+/// Each element `value`.
 Tensor constant_(const Tensor& t, double value, SourceLocation where = SourceLocation::current());
+/// Each element 1.
 Tensor ones_(const Tensor& t, SourceLocation where = SourceLocation::current());
+/// Each element 0.
 Tensor zeros_(const Tensor& t, SourceLocation where = SourceLocation::current());
 /// 1 on the diagonal of a matrix, else 0.  ShapeError unless 2-d.
 Tensor eye_(const Tensor& t, SourceLocation where = SourceLocation::current());
@@ -47,6 +50,7 @@ Tensor sparse_(const Tensor& t, double sparsity, double std = 0.01, RandomGenera
 struct Fans {
   std::int64_t in, out;
 };
+/// Those of a weight.  ShapeError below two dimensions.
 Fans fans(const Tensor& t, SourceLocation where = SourceLocation::current());
 
 /// Glorot and Bengio 2010: variance gain² 2 / (in + out).
