@@ -8,8 +8,8 @@ python3 -m venv "$folder/venv"
 "$folder/venv/bin/pip" -q install ziglang==0.17.1
 mkdir -p "$folder/bin"
 for tool in cc c++ ar ranlib; do
-  target="" # of the compilers alone
-  case $tool in c*) target="-target x86_64-linux-musl" ;; esac
-  printf '#!/bin/sh\nexec "%s" -m ziglang %s %s "$@"\n' "$folder/venv/bin/python" "$tool" "$target" >"$folder/bin/zig-$tool"
+  options="" # of the compilers alone; without -O2 they would add a sanitizer
+  case $tool in c*) options="-target x86_64-linux-musl -fno-sanitize=undefined" ;; esac
+  printf '#!/bin/sh\nexec "%s" -m ziglang %s %s "$@"\n' "$folder/venv/bin/python" "$tool" "$options" >"$folder/bin/zig-$tool"
   chmod +x "$folder/bin/zig-$tool"
 done

@@ -24,8 +24,8 @@ class NativeScope {
   NativeScope& operator=(const NativeScope&) = delete;
 
  private:
-  int mode_ = 0;  // of cudaStreamCaptureMode, what the thread had
-  bool relaxed_;
+  [[maybe_unused]] int mode_ = 0;  // of cudaStreamCaptureMode, what the thread had
+  [[maybe_unused]] bool relaxed_;
 };
 
 }  // namespace minnow::cuda

@@ -1,3 +1,5 @@
+#include <cerrno>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <minnow/tensor/error.h>
@@ -41,7 +43,7 @@ TEST(Files, MissingFolders) {
   expect_both(folder / "no/such/folder/x", "No such file or directory");
   write_bytes(folder / "file", "x");
   expect_both(folder / "file/x", "Not a directory");
-  expect_both(folder / std::string(300, 'x'), "File name too long");
+  expect_both(folder / std::string(300, 'x'), std::strerror(ENAMETOOLONG));
   EXPECT_NE(io_error([&] { static_cast<void>(load(folder / "x")); }).find("No such file"), std::string::npos);
   EXPECT_NE(io_error([&] { save({}, folder / "new/"); }).find("Is a directory"), std::string::npos);
   EXPECT_NE(io_error([&] { save({}, ""); }).find("the path is empty"), std::string::npos);

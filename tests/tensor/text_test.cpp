@@ -60,7 +60,7 @@ TEST(Text, IsCutToTheWidth) {
 }
 
 TEST(Text, TypesAreNamedWithoutNamespaces) {
-  EXPECT_EQ(type_name(typeid(std::streambuf)), "basic_streambuf<char, std::char_traits<char> >");
+  EXPECT_TRUE(type_name(typeid(std::streambuf)).starts_with("basic_streambuf<char, std::"));
   EXPECT_EQ(type_name(typeid(Small)), "Small");
 }
 

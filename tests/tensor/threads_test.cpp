@@ -41,12 +41,14 @@ TEST(ThreadsDeathTest, DefaultIsOpenMpsNumber) {
   before ? ::setenv("OMP_NUM_THREADS", kept.c_str(), 1) : ::unsetenv("OMP_NUM_THREADS");
 }
 
+#ifdef _OPENMP
 TEST(ThreadsDeathTest, DefaultIsWithinOpenMpsLimit) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   ::setenv("OMP_THREAD_LIMIT", "1", 1);
   EXPECT_EXIT(std::exit(num_threads()), ::testing::ExitedWithCode(1), "");
   ::unsetenv("OMP_THREAD_LIMIT");
 }
+#endif
 
 TEST(Threads, RefusesLessThanOneAndMoreThanTheMachineCanUse) {
   const int before = num_threads();

@@ -385,6 +385,7 @@ TEST(TrainingRun, RefusesToRepeatAPartOfAnEpoch) {
   }
 }
 
+#ifndef _WIN32
 TEST(TrainingRun, SharesSignalsWithOtherGuards) {
   const TemporaryFolder folder;
   struct sigaction before {
@@ -408,6 +409,7 @@ TEST(TrainingRun, SharesSignalsWithOtherGuards) {
   const InterruptGuard next;
   EXPECT_EQ(interrupted(), 0);
 }
+#endif
 
 TEST(TrainingRun, SaysThatPatienceHasEndedIt) {
   const TemporaryFolder folder;

@@ -3,6 +3,9 @@
 #include <atomic>
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
+#if MINNOW_ISA_AVX2
+#include <cpuid.h>
+#endif
 
 namespace minnow::cpu {
 
@@ -32,17 +35,27 @@ template <class... F> void install([[maybe_unused]] Isa isa, [[maybe_unused]] Ke
 #endif
 }
 
+#if MINNOW_ISA_AVX2
+/// Asks the processor, and the operating system by the registers that it saves: the part of a compiler's library behind
+/// __builtin_cpu_supports, which asks the same, is empty in zig's.
+bool has_avx(bool avx512) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned kFirst = bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & kFirst) != kFirst) return false;
+  unsigned saved = 0, high = 0;
+  __asm__("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
+  const unsigned registers = avx512 ? 0xe6 : 0x06;
+  const unsigned features = bit_AVX2 | (avx512 ? bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL : 0);
+  return (saved & registers) == registers && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & features) == features;
+}
+#endif
+
 /// Whether the loops were compiled and the processor has the instructions.
 bool supported(Isa isa) {
 #if MINNOW_ISA_AVX2
-  // __builtin_cpu_supports also checks that the operating system saves the registers.
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (isa == Isa::kAvx2) return avx2;
+  if (isa == Isa::kAvx2) return has_avx(false);
 #if MINNOW_ISA_AVX512
-  if (isa == Isa::kAvx512) {
-    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  }
+  if (isa == Isa::kAvx512) return has_avx(true);
 #endif
 #endif
   return MINNOW_ISA_BASELINE && isa == Isa::kBaseline;
