@@ -72,7 +72,8 @@ with tempfile.TemporaryDirectory() as folder:
     program(examples / "devices", "exit 0")
 
     def gpu(*stages, **variables):
-        emulated = {"MINNOW_CUBLASLT": "cublasLt.so.13", "MINNOW_CUDNN": "cudnn.so.9"}  # before those of this machine
+        emulated = {"MINNOW_CUBLASLT": "cublasLt.so.13", "MINNOW_CUDNN": "cudnn.so.9",
+                    "MINNOW_CUFFT": "cufft.so.12"}  # before those of this machine
         emulated = {name: str(build / f"emulator/lib{file}") for name, file in emulated.items()}
         environment = {**os.environ, **emulated, "PATH": f"{root / 'bin'}:{os.environ['PATH']}", "OUT": str(root / "out"),
                        "MINNOW_COMMIT": "0123456", "MINNOW_DATA": "", **variables}
