@@ -3,6 +3,7 @@
 #include <iterator>
 #include <limits>
 #include <minnow/ops/elementwise/arithmetic.h>
+#include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/indexing/sort.h>
 #include <minnow/ops/reductions/reduce.h>
