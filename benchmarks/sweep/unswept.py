@@ -24,6 +24,7 @@ UNSWEPT = {
     "nn::PackedSequence": BASE, "nn::PaddedSequence": BASE, "nn::PaddingSizes": BASE, "nn::PaddingLayer": BASE, "nn::Parameter": BASE,
     "nn::Buffer": BASE,
     "nn::TransformerDecoderMasks": BASE, "nn::init::Fans": BASE, "nn::init::calculate_gain": "a number",
+    "nn::init::fans": "two numbers", **dict.fromkeys(("nn::init::constant_", "nn::init::ones_", "nn::init::zeros_"), "fill_ has rows"),
     "nn::clone": ONCE,
     "nn::snapshot": ONCE, "nn::vector_to_parameters": ONCE, "nn::remove_parametrizations": ONCE,
     "nn::quantize_dynamic_": ONCE, "nn::quantize_dynamic": "a row of compare.py: int8_linear",
