@@ -19,8 +19,8 @@ struct LinearGradients {
   Tensor weight, bias;
 };
 /// The gradients of w and b for y = x Wᵀ + b, in one kernel if the library has one.   grad: [N, out]  x: [N, in],
-/// neither empty.   weight: the dtype of its gradient, as for matmul   transposed: whether the memory of w's gradient is
-/// that of its transpose, which devices that compute on the host do not take
+/// neither empty.   weight: the dtype of its gradient, as for matmul   transposed: whether the memory of w's gradient
+/// is that of its transpose, which devices that compute on the host do not take
 LinearGradients linear_backward_weight(const In& grad, const In& x, DType weight, bool transposed);
 
 }  // namespace minnow::detail::raw

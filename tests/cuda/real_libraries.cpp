@@ -1,5 +1,5 @@
-/// NVIDIA's own cuBLASLt, cuDNN, cuFFT and NCCL, where they are: every symbol that minnow binds, their versions, and every
-/// descriptor that minnow makes and that needs no device.
+/// NVIDIA's own cuBLASLt, cuDNN, cuFFT and NCCL, where they are: every symbol that minnow binds, their versions, and
+/// every descriptor that minnow makes and that needs no device.
 #include <cublasLt.h>
 #include <cudnn.h>
 #include <cufft.h>

@@ -109,8 +109,8 @@ __global__ void pick_kernel(const T* __restrict__ x, const std::uint32_t* __rest
 
 constexpr int kMostSelected = 64;
 
-/// The first k elements of each row in order, k at most kMostSelected: a block for a row finds the key of the k-th by its
-/// digits from the top, and sorts what is before it.
+/// The first k elements of each row in order, k at most kMostSelected: a block for a row finds the key of the k-th by
+/// its digits from the top, and sorts what is before it.
 template <class T>
 __global__ void select_kernel(const T* __restrict__ x, T* values, std::int64_t* indices, std::int64_t k, Elements e) {
   constexpr int kBits = 8 * sizeof(T);

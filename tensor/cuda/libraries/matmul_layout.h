@@ -74,8 +74,8 @@ inline Product column_major(Matrices a, Matrices b, Matrices out) {
   return {side(b), side(a), {out.cols, out.rows, out.row_stride, out.batch_stride, false}, out.batch};
 }
 
-/// An operand whose sums along the product's inner dimension are computed with it: one for each row of op(a), or for each
-/// column of op(b).
+/// An operand whose sums along the product's inner dimension are computed with it: one for each row of op(a), or for
+/// each column of op(b).
 enum class SumsOf : std::uint8_t { none, a, b };
 
 /// What the choice of an algorithm depends on.

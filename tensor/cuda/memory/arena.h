@@ -23,8 +23,8 @@ struct Slab {
   int busy = 0;  ///< blocks that are not in a free list
 };
 
-/// A part of a slab.  The size of a small one does not change; a large one that is free can be split, and is joined with
-/// its neighbours that are free.
+/// A part of a slab.  The size of a small one does not change; a large one that is free can be split, and is joined
+/// with its neighbours that are free.
 struct Block {
   char* base = nullptr;
   std::size_t size = 0;
@@ -58,7 +58,8 @@ struct Arena {
   };
 
   Lists& of(StreamHandle stream);
-  /// A free block: a small one has the size, a large one is the smallest that is large enough.  nullptr if there is none.
+  /// A free block: a small one has the size, a large one is the smallest that is large enough.  nullptr if there is
+  /// none.
   Block* take(StreamHandle stream, std::size_t size);
   void put(Block* block);
   /// Takes a large block out.

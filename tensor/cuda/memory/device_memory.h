@@ -16,10 +16,10 @@ namespace minnow::cuda {
 
 /// The memory of one device, in the order of streams.  A freed block can be reused at once by the stream that it was
 /// allocated for, since the earlier work of that stream runs first.  If other streams used it, it is reused after
-/// events on those.  Small blocks are parts of slabs of 2 MiB.  Large ones come from the driver one by one; later a free one
-/// is split where less is wanted, and its parts are joined again, so that the sequences of many lengths share memory.
-/// Sizes are rounded to classes (see CachingAllocator).  In the debug mode freed blocks are filled with a pattern, every
-/// block has guard bytes around it, and none is split.
+/// events on those.  Small blocks are parts of slabs of 2 MiB.  Large ones come from the driver one by one; later a
+/// free one is split where less is wanted, and its parts are joined again, so that the sequences of many lengths share
+/// memory. Sizes are rounded to classes (see CachingAllocator).  In the debug mode freed blocks are filled with a
+/// pattern, every block has guard bytes around it, and none is split.
 class DeviceMemory final : public Allocator {
  public:
   static constexpr std::size_t kSlab = std::size_t{2} << 20;

@@ -289,7 +289,7 @@ TEST_P(Scan, OfFewLongLinesIsThatOfTheCpu) {
     // Products that overflow behind the elements that have a gradient.
     const Tensor large = full(shape, 1.5, {DType::float32, device()}).requires_grad_();
     sum(cumprod(large, dim).narrow(dim, 0, 50)).backward();
-    EXPECT_TRUE(all(isfinite(large.grad())).item<bool>()) << shape[0];
+    EXPECT_TRUE(all(isfinite(large.grad().narrow(dim, 0, 50))).item<bool>()) << shape[0];
     const Tensor counts = randint(0, 100, shape).to(int64);
     EXPECT_TRUE(equal(cumsum(counts.to(device()), dim).cpu(), cumsum(counts, dim)));
   }
