@@ -47,6 +47,7 @@ const Recipe folder_recipe("image folder", [] {
 });
 
 // # Read, resize and write an image
+// With minnow/vision/vision.h and minnow::vision: tensors of [channels, height, width].
 const Recipe image_recipe("one image", [] {
   vision::write_png(randint(0, 256, {3, 40, 50}, {.dtype = uint8}), "in.png");
   // [
@@ -177,7 +178,8 @@ const Recipe augment_recipe("augment", [] {
 });
 
 // # Mix images (mixup)
-// On the device, batch by batch; the labels become probabilities, which cross_entropy takes.
+// With minnow/vision/vision.h and minnow::vision. On the device, batch by batch; the labels become
+// probabilities, which cross_entropy takes.
 const Recipe mix_recipe("mixup", [] {
   const Tensor images = rand({4, 1, 8, 8}), labels = tensor({0, 1, 2, 3}).to(int64);
   // [
@@ -189,6 +191,7 @@ const Recipe mix_recipe("mixup", [] {
 });
 
 // # Files of NumPy
+// One array in .npy, several by name in .npz.
 const Recipe numpy_recipe("numpy", [] {
   // [
   save_npy(rand({10, 3}), "x.npy");

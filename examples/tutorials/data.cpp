@@ -122,6 +122,18 @@ int main() {
   std::cout << load("flats.safetensors").size() << " tensors\n";
   // [end]
 
+  section("load");
+  // [load]
+  nn::Sequential same(nn::Linear(6, 32), nn::ReLU(), nn::Linear(32, 32), nn::ReLU(),
+                      nn::Linear(32, 1));
+  StateDict saved = load("flats.safetensors");
+  const Tensor mean = saved.at("x_mean"), deviation = saved.at("x_std");
+  for (const char* name : {"x_mean", "x_std", "y_mean", "y_std"}) saved.erase(name);
+  same.load_state_dict(saved);
+  std::printf("the same answers: %s\n",
+              equal(same((x - mean) / (deviation + 1e-6)), net(nx)) ? "yes" : "no");
+  // [end]
+
   section("classes");
   // [classes]
   const Tensor label = whole.column("district");           // int64 [rows]: 0, 1 or 2
@@ -140,6 +152,20 @@ int main() {
   metrics::Accuracy right;
   right.update(guess(seen(for_test)), label(for_test));
   std::printf("%.0f %% of the districts are guessed from the rent\n", 100 * right.value());
+  // [end]
+
+  section("texts");
+  // [texts]
+  Metadata texts;
+  for (std::size_t i = 0; i < whole.vocabulary("district").size(); ++i)
+    texts["class " + std::to_string(i)] = whole.vocabulary("district")[i];
+  save(guess.state_dict(), "districts.safetensors", texts);
+
+  nn::Sequential again(nn::Linear(4, 32), nn::ReLU(), nn::Linear(32, 3));
+  again.load_state_dict(load("districts.safetensors"));
+  const Metadata read = load_metadata("districts.safetensors");
+  const auto best = argmax(again(seen(for_test)), 1)[0].item<std::int64_t>();
+  std::cout << "the first flat of the test: " << read.at("class " + std::to_string(best)) << '\n';
   // [end]
 
   section("own");
