@@ -112,6 +112,8 @@ TEST(CudaLaunches, TransposedWeights) {
                   {w, bias}}},
                 {DType::float32});
   EXPECT_TRUE(w.grad().is_contiguous());
+  EXPECT_EQ(w.grad().to_vector<double>(), std::vector<double>(30, 4 * 0.5));
+  EXPECT_EQ(bias.grad().to_vector<double>(), std::vector<double>(5, 4));
 }
 
 TEST(CudaLaunches, Dropout) {
