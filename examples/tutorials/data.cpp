@@ -96,7 +96,7 @@ int main() {
     const NoGradGuard no_grad;
     const Tensor error =
         (net(nx(for_test)) - ny(for_test)) * y_std;  // in the unit of the rent again
-    std::printf("epoch %d: the rent is wrong by %.0f on average\n", epoch,
+    std::printf("epoch %d: the rent is wrong by %.1f on average\n", epoch,
                 error.abs().mean().item());
   }
   // [end]
