@@ -82,9 +82,9 @@ Tensor conv2d_backward_input(const In& grad, const In& w, const Shape& x_shape, 
 }
 
 WeightGradients conv2d_backward_weight(const In& grad, const In& x, const Shape& w_shape, bool bias,
-                                       const Conv2dParams& params, MemoryFormat format) {
+                                       const Conv2dParams& params) {
   const Operation op("conv2d_backward", grad.where, {{"grad", *grad}, {"x", *x}});
-  WeightGradients out{allocate(w_shape, format, grad), {}};
+  WeightGradients out{new_result(w_shape, grad->dtype(), grad->device()), {}};
   if (bias) out.bias = new_result({w_shape[0]}, grad->dtype(), grad->device());
   if (grad->numel() && x->numel()) {
     op.run(calls::Conv2dBackwardWeight{*grad, *x, out.weight, out.bias, params});
@@ -140,9 +140,7 @@ Gradients conv_gradients(const Tensor& g, const Tensor& x, const Tensor& w, cons
     if (needs[1]) out[1] = weight_gradient(g, x, w.shape(), p);
     if (needs[2]) out[2] = sum(g, {0, 2, 3});
   } else if (needs[1]) {  // weight and bias in one call
-    const bool last = is_on_tensor_cores(w) && w.is_contiguous(MemoryFormat::channels_last);
-    auto gradients = raw::conv2d_backward_weight(g, x, w.shape(), needs[2], p,
-                                                 last ? MemoryFormat::channels_last : MemoryFormat::contiguous);
+    auto gradients = raw::conv2d_backward_weight(g, x, w.shape(), needs[2], p);
     out[1] = gradients.weight;
     out[2] = gradients.bias;
   } else if (needs[2]) {
@@ -160,10 +158,7 @@ Tensor detail::convolve(const In& x, const In& w, const Tensor& b, const Conv2dP
   // Converted here once, and not again by backward.
   if (records(*x, *w) && is_on_tensor_cores(*w) && !w->is_contiguous(MemoryFormat::channels_last)) {
     Tensor last = raw::contiguous(*w, MemoryFormat::channels_last);
-    // The gradient is in the order of the parameter, as optimizers want it.
-    if (records(*w))
-      last = record("contiguous", std::move(last), {w},
-                    [](const Tensor& g) { return is_grad_enabled() ? g : raw::contiguous(g); });
+    if (records(*w)) last = record("contiguous", std::move(last), {w}, [](const Tensor& g) { return g; });
     return convolve(x, last, b, p, activation);
   }
   Tensor y = raw::conv2d(x, w, b, p, activation);

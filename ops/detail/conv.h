@@ -23,9 +23,8 @@ Tensor conv2d_backward_input(const In& grad, const In& w, const Shape& x_shape, 
 struct WeightGradients {
   Tensor weight, bias;
 };
-/// `format`: of the weight's gradient; devices that compute on the host take contiguous ones.
 WeightGradients conv2d_backward_weight(const In& grad, const In& x, const Shape& w_shape, bool bias,
-                                       const Conv2dParams& params, MemoryFormat format = MemoryFormat::contiguous);
+                                       const Conv2dParams& params);
 
 }  // namespace raw
 }  // namespace minnow::detail
