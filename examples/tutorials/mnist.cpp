@@ -29,6 +29,14 @@ template <class F> void show_error(F&& mistake) {
 
 int main(int argc, char** argv) {
   const bool files = argc > 1 && std::string(argv[1]) == "files";
+  if (files) {
+    try {
+      data::mnist("test");
+    } catch (const IoError& error) {
+      std::cerr << error.what() << '\n';
+      return 77;  // its test is skipped
+    }
+  }
   manual_seed(1);
 
   section("device");
