@@ -167,12 +167,23 @@ def arguments_of(entity):
 
 def own_comments(entities):
     """A comment stands for the declarations below it that take the same parameters, or are forms of one name; not for others."""
+    keep_comments(entities, lambda e, owner: e.kind == owner.kind and (e.kind == "object" or e.kind == "function" and (
+        e.name.rstrip("_") == owner.name.rstrip("_") or arguments_of(e) == arguments_of(owner))))
+
+
+def own_member_comments(members):
+    """Of members it stands for forms of one name, and for those of one type and the same parameters, if there are any."""
+    keep_comments(members, lambda e, owner: e.kind == owner.kind == "function" and (
+        e.name.rstrip("_") == owner.name.rstrip("_") or
+        arguments_of(e) and arguments_of(e) == arguments_of(owner) and e.text.split(e.name)[0] == owner.text.split(owner.name)[0]))
+
+
+def keep_comments(entities, belongs):
     owner = None
     for e in entities:
         if owner is None or e.comment is not owner.comment:
             owner = e
-        elif e.kind != owner.kind or e.kind != "function" and e.kind != "object" or \
-                e.kind == "function" and e.name.rstrip("_") != owner.name.rstrip("_") and arguments_of(e) != arguments_of(owner):
+        elif not belongs(e, owner):
             e.comment = []
 
 
@@ -324,12 +335,14 @@ def link(page, here, text=None):
 def related(page, pages, facts):
     """Pages that the comment names, the layer of a function and the function of a layer, then neighbours."""
     found = []
-    words = set(re.findall(r"[\w:]+", page.text()))
+    text = page.text()
+    words = dict.fromkeys(re.findall(r"(?<![\w.])[\w:]+", text))
     spaces = [page.entities[0].space, ""]
     for word in words:
         for candidate in (word.removeprefix("minnow::"), *(f"{s}::{word}" for s in spaces if s)):
             other = pages.get(candidate)
-            if other and other is not page and (("_" in candidate or "::" in candidate or f"{word}(" in page.text() or candidate[0].isupper())):
+            if other and other is not page and not word.endswith("Error") and \
+                    (re.search("_|::|[a-z][A-Z]|[A-Z]{2}", word) or re.search(rf"(?<![\w.]){word}\(", text)):
                 found.append(other)
     short = re.sub(r"[_\d]|loss$", "", page.name.rpartition("::")[2].lower())
     for other in pages.values():
@@ -343,6 +356,7 @@ def related(page, pages, facts):
 
 def fields_table(struct):
     rows = []
+    own_member_comments(struct.members)
     for m in struct.members:
         if m.kind == "object":
             kind = re.sub(rf"\b{m.name}\b.*", "", m.text).strip().rstrip("&*")
@@ -353,7 +367,7 @@ def fields_table(struct):
 
 def member_rows(entity):
     rows = []
-    own_comments(entity.members)
+    own_member_comments(entity.members)
     for m in entity.members:
         if m.kind == "class" or m.name in ("begin", "end") or m.text.endswith("= delete") or " = default" in m.text:
             continue
