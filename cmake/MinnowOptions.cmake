@@ -17,7 +17,11 @@ set_property(CACHE MINNOW_MPI PROPERTY STRINGS AUTO ON OFF)
 set(MINNOW_INSTRUCTIONS ALL
     CACHE STRING "Loops of the CPU for ALL processors of x86-64, this machine's (NATIVE), or those with AVX2 or AVX512 alone")
 set_property(CACHE MINNOW_INSTRUCTIONS PROPERTY STRINGS ALL NATIVE AVX2 AVX512)
-option(MINNOW_ONEDNN "Products and convolutions on CPUs by oneDNN; without it, by loops of our own" ON)
+set(minnow_onednn ON)
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$") # elsewhere Debian's has plain loops
+  set(minnow_onednn OFF)
+endif()
+option(MINNOW_ONEDNN "Products and convolutions on CPUs by oneDNN; without it, by loops of our own" ${minnow_onednn})
 option(MINNOW_OPENMP "Threads that heed the program's OpenMP settings; oneDNN needs it" ON)
 set(MINNOW_SANITIZE "" CACHE STRING "Sanitizers of our targets, as for -fsanitize=, e.g. address,undefined")
 option(MINNOW_CUDA_EMULATOR "Run the tests also with the CUDA backend on an emulated GPU; needs CUDA's headers" OFF)

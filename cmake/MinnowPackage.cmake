@@ -67,6 +67,11 @@ file(WRITE "${minnow_BINARY_DIR}/debian/changelog" "minnow (${minnow_VERSION}) u
 execute_process(COMMAND gzip -9nf "${minnow_BINARY_DIR}/debian/changelog")
 
 set(CPACK_SOURCE_GENERATOR TGZ)
-set(CPACK_SOURCE_IGNORE_FILES "/\\\\.git/;/build;__pycache__;${minnow_BINARY_DIR}")
+# Regular expressions of whole paths; CPack reads them from a file, so that backslashes are doubled once more.
+string(REGEX REPLACE "([][+.*()^$?|])" "\\\\\\\\\\1" minnow_paths "${minnow_SOURCE_DIR};${minnow_BINARY_DIR}")
+list(GET minnow_paths 0 minnow_source_path)
+list(GET minnow_paths 1 minnow_binary_path)
+set(CPACK_SOURCE_IGNORE_FILES
+    "^${minnow_source_path}/\\\\.git/;^${minnow_source_path}/build[^/]*/;/__pycache__/;^${minnow_binary_path}/")
 set(CPACK_SOURCE_PACKAGE_FILE_NAME minnow-${minnow_VERSION})
 include(CPack)

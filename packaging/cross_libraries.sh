@@ -10,7 +10,9 @@ case $1 in
   libc++) toolchain="" ;;
   *) exit 2 ;;
 esac
-[ ! -e "$prefix/lib/libgtest.a" ] || exit 0
+versions=$(dpkg-query -W libfmt-dev libcli11-dev libprotozero-dev zlib1g-dev googletest)
+[ "$(cat "$prefix/versions" 2>/dev/null)" != "$versions" ] || exit 0
+rm -rf "$prefix"
 mkdir -p "$prefix/include" "$prefix/lib/cmake/fmt" "$prefix/share/cmake"
 cp -r /usr/include/fmt /usr/include/CLI /usr/include/protozero "$prefix/include"
 cp -r /usr/share/cmake/CLI11 "$prefix/share/cmake"
@@ -27,3 +29,4 @@ fi
 cmake -G Ninja -S /usr/src/googletest -B "$prefix/googletest" -DCMAKE_BUILD_TYPE=Release -DBUILD_GMOCK=OFF \
   -DCMAKE_TOOLCHAIN_FILE="$toolchain" -DCMAKE_INSTALL_PREFIX="$prefix"
 cmake --build "$prefix/googletest" --target install
+echo "$versions" >"$prefix/versions"

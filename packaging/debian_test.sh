@@ -15,7 +15,7 @@ version=${compiler#*++} # such as -16, or none
 packages=("$compiler")
 if [[ $compiler == clang* ]]; then
   packages=("clang$version" "libomp$version-dev" "lld$version" "llvm$version" g++) # lld: for link-time optimization
-  if [[ ${1:-} == libc++ ]]; then packages+=("libc++$version-dev" "libc++abi$version-dev" googletest); fi
+  if [[ " $* " == *" libc++ "* ]]; then packages+=("libc++$version-dev" "libc++abi$version-dev" googletest); fi
 fi
 apt-get update -qq
 apt-get install -qq -y --no-install-recommends "${packages[@]}" cmake ninja-build python3 curl libdnnl-dev libfmt-dev \

@@ -3,9 +3,10 @@
 # programs.
 set -eu
 folder=$1
-[ ! -e "$folder/bin/zig-c++" ] || exit 0
+version=0.17.1
+[ ! -e "$folder/$version" ] || exit 0
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" -q install ziglang==0.17.1
+"$folder/venv/bin/pip" -q install ziglang==$version
 mkdir -p "$folder/bin"
 for tool in cc c++ ar ranlib; do
   options="" # of the compilers alone; without -O2 they would add a sanitizer
@@ -13,3 +14,4 @@ for tool in cc c++ ar ranlib; do
   printf '#!/bin/sh\nexec "%s" -m ziglang %s %s "$@"\n' "$folder/venv/bin/python" "$tool" "$options" >"$folder/bin/zig-$tool"
   chmod +x "$folder/bin/zig-$tool"
 done
+touch "$folder/$version"

@@ -166,18 +166,25 @@ class History::File {
     if (content.size == 0 && format == Format::csv) append(kHeader, where);
     return std::move(content.entries);
   }
-  void append(std::string_view text, SourceLocation where) { file_->append(text, where); }
+  void append(std::string_view text, SourceLocation where) { file(where).append(text, where); }
   void replace(const std::string& text, SourceLocation where) {
+    file_.reset();  // not each Windows replaces an open file
     write_file(path, text, where);
-    auto next = opened(where);
-    next->cut(text.size(), where);
-    file_ = std::move(next);
+    file(where);
   }
 
   const std::string path;
   const Format format;
 
  private:
+  io::AppendFile& file(SourceLocation where) {
+    if (!file_) {
+      auto next = opened(where);
+      next->cut(content_of(path, where).size, where);
+      file_ = std::move(next);
+    }
+    return *file_;
+  }
   std::unique_ptr<io::AppendFile> opened(SourceLocation where) const {
     auto file = std::make_unique<io::AppendFile>("History", path, where);
     if (!file->lock())

@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <minnow/tensor/error.h>
+#include <minnow/tensor/runtime/system.h>
 
 namespace minnow::data::detail {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
+using minnow::detail::environment;
 
 bool names_fashion(const fs::path& path) {
   const fs::path folder = path.has_filename() ? path : path.parent_path();
@@ -32,11 +28,12 @@ std::vector<fs::path> folders_of(const Collection& set, const fs::path& root) {
   };
   if (!root.empty()) {
     add(root, true);
-  } else if (const fs::path shared = variable("MINNOW_DATA"); !shared.empty()) {
+  } else if (const fs::path shared = environment("MINNOW_DATA"); !shared.empty()) {
     add(shared, !set.own_files_only || names_fashion(shared));
   } else {
-    fs::path cache = variable("XDG_CACHE_HOME");  // its specification says to ignore relative paths
-    if (!cache.is_absolute()) cache = fs::path(variable("HOME")) / ".cache";
+    fs::path cache = environment("XDG_CACHE_HOME");  // its specification says to ignore relative paths
+    if (!cache.is_absolute()) cache = fs::path(environment("HOME")) / ".cache";
+    if (!cache.is_absolute()) cache = environment("LOCALAPPDATA");  // Windows has no HOME
     if (cache.is_absolute()) folders.push_back(cache / "minnow" / set.folders.front());
   }
   return folders;

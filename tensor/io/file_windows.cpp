@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <io.h>
@@ -109,10 +110,20 @@ bool rename_open(int fd, const std::string& to) {
   const std::wstring name = fs::absolute(to).wstring();
   std::vector<std::byte> space(sizeof(FILE_RENAME_INFO) + name.size() * sizeof(wchar_t));
   auto* const info = reinterpret_cast<FILE_RENAME_INFO*>(space.data());
-  info->ReplaceIfExists = TRUE;
   info->FileNameLength = static_cast<DWORD>(name.size() * sizeof(wchar_t));
   std::copy(name.begin(), name.end(), info->FileName);
-  return SetFileInformationByHandle(handle_of(fd), FileRenameInfo, info, static_cast<DWORD>(space.size()));
+  const auto done = [&](int kind) {
+    return SetFileInformationByHandle(handle_of(fd), static_cast<FILE_INFO_BY_HANDLE_CLASS>(kind), info,
+                                      static_cast<DWORD>(space.size())) != 0;
+  };
+  // FileRenameInfoEx (Windows 10 on NTFS): also a file that somebody has open is replaced; he keeps the old one.
+  constexpr int kRenameInfoEx = 22;
+  constexpr DWORD kReplaceIfExists = 1, kPosixSemantics = 2, flags = kReplaceIfExists | kPosixSemantics;
+  std::memcpy(info, &flags, sizeof flags);
+  if (done(kRenameInfoEx)) return true;
+  if (GetLastError() != ERROR_INVALID_PARAMETER && GetLastError() != ERROR_NOT_SUPPORTED) return false;
+  info->ReplaceIfExists = TRUE;
+  return done(FileRenameInfo);
 }
 
 }  // namespace

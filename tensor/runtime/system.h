@@ -31,6 +31,9 @@ ResidentMemory resident_memory();
 /// As the system calls the processor; empty if it does not tell.
 std::string processor_name();
 
+/// A variable of the environment, in UTF-8; empty if it is not set.
+std::string environment(const char* name);
+
 /// Calls f in every child that is forked from now on; never where processes do not fork.
 void at_fork_in_child(void (*f)());
 
@@ -38,6 +41,14 @@ void at_fork_in_child(void (*f)());
 /// Windows (g++ 12 has no futex there).
 void sleep_while(const std::atomic<std::uint32_t>& number, std::uint32_t old) noexcept;
 void wake(std::atomic<std::uint32_t>& number) noexcept;
+
+/// Whether a thread's own objects may wait, when they are destroyed, for another thread to end.  Windows holds a lock
+/// then that the other needs.
+#ifdef _WIN32
+inline constexpr bool kMayJoinAtThreadEnd = false;
+#else
+inline constexpr bool kMayJoinAtThreadEnd = true;
+#endif
 
 /// A shared library, opened; nullptr if it cannot be, and then `reason` says why.  It is never closed.
 void* open_library(const char* file, std::string* reason = nullptr);

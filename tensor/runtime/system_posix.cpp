@@ -88,6 +88,11 @@ ResidentMemory resident_memory() { return {status_bytes("VmRSS"), status_bytes("
 
 std::string processor_name() { return field_of("/proc/cpuinfo", "model name"); }
 
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
 void at_fork_in_child(void (*f)()) { pthread_atfork(nullptr, nullptr, f); }
 
 void sleep_while(const std::atomic<std::uint32_t>& number, std::uint32_t old) noexcept {

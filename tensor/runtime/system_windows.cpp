@@ -1,5 +1,7 @@
 #include <minnow/tensor/runtime/system.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <malloc.h>
 #include <system_error>
 #include <minnow/tensor/runtime/copies.h>
@@ -9,6 +11,17 @@
 #include <psapi.h>
 
 namespace minnow::detail {
+namespace {
+
+std::string utf8(const wchar_t* text) {
+  const int size = WideCharToMultiByte(CP_UTF8, 0, text, -1, nullptr, 0, nullptr, nullptr);
+  std::string out(static_cast<std::size_t>(size > 0 ? size : 1), '\0');
+  WideCharToMultiByte(CP_UTF8, 0, text, -1, out.data(), size, nullptr, nullptr);
+  out.pop_back();  // the zero
+  return out;
+}
+
+}  // namespace
 
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept { return _aligned_malloc(bytes, alignment); }
 void free_aligned(void* block) noexcept { _aligned_free(block); }
@@ -38,13 +51,11 @@ std::size_t terminal_columns() noexcept {
 
 std::string system_name() { return "Windows x86_64"; }
 
-std::string command_line() {
-  const wchar_t* line = GetCommandLineW();
-  const int size = WideCharToMultiByte(CP_UTF8, 0, line, -1, nullptr, 0, nullptr, nullptr);
-  std::string text(static_cast<std::size_t>(size > 0 ? size : 1), '\0');
-  WideCharToMultiByte(CP_UTF8, 0, line, -1, text.data(), size, nullptr, nullptr);
-  text.pop_back();  // the zero
-  return text;
+std::string command_line() { return utf8(GetCommandLineW()); }
+
+std::string environment(const char* name) {
+  const wchar_t* value = _wgetenv(std::filesystem::path(name).c_str());
+  return value ? utf8(value) : std::string();
 }
 
 ResidentMemory resident_memory() {
@@ -69,7 +80,7 @@ void sleep_while(const std::atomic<std::uint32_t>& number, std::uint32_t old) no
 void wake(std::atomic<std::uint32_t>& number) noexcept { WakeByAddressAll(&number); }
 
 void* open_library(const char* file, std::string* reason) {
-  const HMODULE library = LoadLibraryA(file);
+  const HMODULE library = LoadLibraryW(std::filesystem::path(file).c_str());
   if (!library && reason)
     *reason = std::string(file) + ": " + std::system_category().message(static_cast<int>(GetLastError()));
   return library;

@@ -9,15 +9,18 @@
 #include <ctime>
 #include <fstream>
 #include <stdexcept>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 #include <minnow/tensor/cpu/runtime/parallel.h>
 #include <minnow/tensor/cpu/runtime/scratch.h>
 #include <minnow/tensor/cpu/runtime/spin_wait.h>
 #include "sanitizer.h"
+
+#ifndef _WIN32
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 
 namespace minnow::cpu {
 namespace {
@@ -130,6 +133,7 @@ TEST(Team, ScratchOfTwoThreadsIsInNoPairOfLines) {
   set_num_threads(before);
 }
 
+#ifndef _WIN32
 TEST(TeamDeathTest, WorksWithFewerThreadsThanRequested) {
 #if defined(MINNOW_TEST_ASAN) || defined(MINNOW_TEST_TSAN)
   GTEST_SKIP() << "a sanitizer reserves the address space";
@@ -178,6 +182,7 @@ TEST(Team, SleepsWhenThereIsNothingToDo) {
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_LT(cpu_seconds() - before, 0.05);
 }
+#endif
 
 TEST(Waiting, TheUsersSettingsAreKept) {
   using std::chrono::nanoseconds;

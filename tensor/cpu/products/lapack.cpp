@@ -28,9 +28,9 @@ struct Library {
 
 const Library& library() {
   static const Library loaded = [] {
-    const char* named = std::getenv("MINNOW_LAPACK");
+    const std::string named = minnow::detail::environment("MINNOW_LAPACK");
     Library l;
-    for (const char* file : {named && *named ? named : "libopenblas.so.0", "liblapack.so.3", "liblapack.so"})
+    for (const char* file : {named.empty() ? "libopenblas.so.0" : named.c_str(), "liblapack.so.3", "liblapack.so"})
       if ((l.handle = open_library(file))) break;
     if (!l.handle) return l;
     // OpenBLAS would divide a matrix among threads of its own, beside ours.

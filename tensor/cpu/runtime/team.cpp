@@ -52,10 +52,22 @@ class Team {
       helper->go.store(kEnd);  // not a mere release: wake() then reads whether it sleeps, and it is joined below
       minnow::detail::wake(helper->go);
     }
-    for (auto& helper : helpers_) helper->thread.join();
+    for (auto& helper : helpers_)
+      if (helper->thread.joinable()) helper->thread.join();
   }
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
+
+  /// Ends the helpers without waiting for them; the last one deletes this.
+  void leave() {
+    for (auto& helper : helpers_) helper->thread.detach();
+    leaving_.store(helpers_.size() + 1, std::memory_order_relaxed);
+    for (auto& helper : helpers_) {
+      helper->go.store(kEnd);
+      minnow::detail::wake(helper->go);
+    }
+    end_one();
+  }
 
   bool from_before_a_fork() const { return forks_ != forks().load(std::memory_order_relaxed); }
 
@@ -129,11 +141,18 @@ class Team {
       patience.wait([&] { return own.go.load(std::memory_order_acquire) != seen; },
                     [&] { minnow::detail::sleep_while(own.go, seen); });
       seen = own.go.load(std::memory_order_acquire);
-      if (seen == kEnd) return;
+      if (seen == kEnd) {
+        if (leaving_.load(std::memory_order_relaxed) > 0) end_one();
+        return;
+      }
       if (!enter()) continue;
       if (number < threads_) work(number);  // otherwise this is a later loop, with fewer threads
       if (inside_.fetch_sub(1, std::memory_order_acq_rel) == 1) minnow::detail::wake(inside_);
     }
+  }
+
+  void end_one() {
+    if (leaving_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
   bool enter() {
@@ -175,6 +194,7 @@ class Team {
   int threads_ = 1;
   std::exception_ptr failure_;
   std::atomic<bool> failed_{false};
+  std::atomic<std::size_t> leaving_{0};                       // after leave(): helpers that have not ended, and it
   alignas(kCacheLine) std::atomic<std::uint32_t> inside_{0};  // helpers in the loop, and kOpen
 };
 
@@ -184,6 +204,7 @@ struct OwnTeam {
   ~OwnTeam() {
     thread_is_ending = true;
     drop_after_fork();
+    if (!minnow::detail::kMayJoinAtThreadEnd && team) team.release()->leave();
   }
   /// After a fork the helpers do not exist, so they can be neither woken nor joined.
   void drop_after_fork() {
