@@ -1,3 +1,4 @@
+#include <numbers>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/kernels/philox.h>
@@ -75,7 +76,8 @@ TEST(RandomCpu, NormalNumbersAreBothCoordinatesOfEachPair) {
         return dtype == DType::float64 ? kernels::uniform_double(word(state, 2 * k), word(state, 2 * k + 1))
                                        : static_cast<double>(kernels::uniform_float(word(state, k)));
       };
-      const double radius = std::sqrt(-2 * std::log(1 - uniform(i / 2 * 2))), angle = 2 * M_PI * uniform(i / 2 * 2 + 1);
+      const double radius = std::sqrt(-2 * std::log(1 - uniform(i / 2 * 2))),
+                   angle = 2 * std::numbers::pi * uniform(i / 2 * 2 + 1);
       ASSERT_NEAR(get(t, i), 2 + 0.5 * radius * (i % 2 ? std::sin(angle) : std::cos(angle)), 1e-5) << i;
     }
   }

@@ -28,14 +28,14 @@ class Overlap : public test::DeviceTest {
 };
 INSTANTIATE_TEST_SUITE_P(Devices, Overlap, test::all_devices(), test::device_test_name);
 
-using Pair = std::pair<Tensor, Tensor>;
-Pair up(const Tensor& x) { return {x(slice(1)), x(slice(0, -1))}; }
-Pair down(const Tensor& x) { return {x(slice(0, -1)), x(slice(1))}; }
-Pair turned(const Tensor& x) { return {x, x.t()}; }
-Pair row(const Tensor& x) { return {x, x(1)}; }
-Pair column(const Tensor& x) { return {x, x(all, slice(2, 3))}; }
-Pair itself(const Tensor& x) { return {x, x}; }
-Pair halves(const Tensor& x) { return {x(slice(0, x.size(0) / 2)), x(slice(x.size(0) - x.size(0) / 2))}; }
+using Operands = std::pair<Tensor, Tensor>;
+Operands up(const Tensor& x) { return {x(slice(1)), x(slice(0, -1))}; }
+Operands down(const Tensor& x) { return {x(slice(0, -1)), x(slice(1))}; }
+Operands turned(const Tensor& x) { return {x, x.t()}; }
+Operands row(const Tensor& x) { return {x, x(1)}; }
+Operands column(const Tensor& x) { return {x, x(all, slice(2, 3))}; }
+Operands itself(const Tensor& x) { return {x, x}; }
+Operands halves(const Tensor& x) { return {x(slice(0, x.size(0) / 2)), x(slice(x.size(0) - x.size(0) / 2))}; }
 
 /// Large enough for several threads and several blocks.
 constexpr std::int64_t kLong = 500'003;
