@@ -42,8 +42,12 @@ void at_fork_in_child(void (*f)());
 void sleep_while(const std::atomic<std::uint32_t>& number, std::uint32_t old) noexcept;
 void wake(std::atomic<std::uint32_t>& number) noexcept;
 
-/// Whether a thread's own objects may wait, when they are destroyed, for another thread to end.  Windows holds a lock
-/// then that the other needs.
+/// Calls f(value) when this thread ends, and nothing that was given here for it before.  (mingw may free an object that
+/// is thread_local before it destroys it.)
+void at_thread_end(void (*f)(void*), void* value);
+
+/// Whether a function that is called when a thread ends may wait for another one to end.  Windows holds a lock then
+/// that the other needs.
 #ifdef _WIN32
 inline constexpr bool kMayJoinAtThreadEnd = false;
 #else

@@ -88,6 +88,17 @@ ResidentMemory resident_memory() { return {status_bytes("VmRSS"), status_bytes("
 
 std::string processor_name() { return field_of("/proc/cpuinfo", "model name"); }
 
+void at_thread_end(void (*f)(void*), void* value) {
+  struct End {
+    ~End() { f(value); }
+    void (*f)(void*);
+    void* value;
+  };
+  thread_local End end{f, value};
+  end.f = f;
+  end.value = value;
+}
+
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <malloc.h>
+#include <memory>
 #include <system_error>
 #include <minnow/tensor/runtime/copies.h>
 // After the others: its macros are names that they use.
@@ -19,6 +20,16 @@ std::string utf8(const wchar_t* text) {
   WideCharToMultiByte(CP_UTF8, 0, text, -1, out.data(), size, nullptr, nullptr);
   out.pop_back();  // the zero
   return out;
+}
+
+struct End {
+  void (*f)(void*);
+  void* value;
+};
+
+void WINAPI call_end(void* end) {
+  const std::unique_ptr<End> given(static_cast<End*>(end));
+  given->f(given->value);
 }
 
 }  // namespace
@@ -52,6 +63,13 @@ std::size_t terminal_columns() noexcept {
 std::string system_name() { return "Windows x86_64"; }
 
 std::string command_line() { return utf8(GetCommandLineW()); }
+
+void at_thread_end(void (*f)(void*), void* value) {
+  static const DWORD key = FlsAlloc(&call_end);
+  auto end = std::make_unique<End>(End{f, value});
+  const std::unique_ptr<End> before(static_cast<End*>(FlsGetValue(key)));
+  FlsSetValue(key, end.release());
+}
 
 std::string environment(const char* name) {
   const wchar_t* value = _wgetenv(std::filesystem::path(name).c_str());

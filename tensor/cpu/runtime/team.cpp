@@ -5,6 +5,7 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#include <mutex>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -52,22 +53,10 @@ class Team {
       helper->go.store(kEnd);  // not a mere release: wake() then reads whether it sleeps, and it is joined below
       minnow::detail::wake(helper->go);
     }
-    for (auto& helper : helpers_)
-      if (helper->thread.joinable()) helper->thread.join();
+    for (auto& helper : helpers_) helper->thread.join();
   }
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
-
-  /// Ends the helpers without waiting for them; the last one deletes this.
-  void leave() {
-    for (auto& helper : helpers_) helper->thread.detach();
-    leaving_.store(helpers_.size() + 1, std::memory_order_relaxed);
-    for (auto& helper : helpers_) {
-      helper->go.store(kEnd);
-      minnow::detail::wake(helper->go);
-    }
-    end_one();
-  }
 
   bool from_before_a_fork() const { return forks_ != forks().load(std::memory_order_relaxed); }
 
@@ -141,18 +130,11 @@ class Team {
       patience.wait([&] { return own.go.load(std::memory_order_acquire) != seen; },
                     [&] { minnow::detail::sleep_while(own.go, seen); });
       seen = own.go.load(std::memory_order_acquire);
-      if (seen == kEnd) {
-        if (leaving_.load(std::memory_order_relaxed) > 0) end_one();
-        return;
-      }
+      if (seen == kEnd) return;
       if (!enter()) continue;
       if (number < threads_) work(number);  // otherwise this is a later loop, with fewer threads
       if (inside_.fetch_sub(1, std::memory_order_acq_rel) == 1) minnow::detail::wake(inside_);
     }
-  }
-
-  void end_one() {
-    if (leaving_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
   bool enter() {
@@ -198,31 +180,56 @@ class Team {
   alignas(kCacheLine) std::atomic<std::uint32_t> inside_{0};  // helpers in the loop, and kOpen
 };
 
-thread_local bool thread_is_ending = false;  // its helpers are destroyed
+/// Teams of threads that have ended, where they may not wait for the helpers: the next threads take them.
+class LeftTeams {
+ public:
+  static LeftTeams& instance() {
+    static auto* teams = new LeftTeams;
+    return *teams;
+  }
+  void put(std::unique_ptr<Team> team) noexcept try {
+    const std::lock_guard lock(mutex_);
+    teams_.push_back(std::move(team));
+  } catch (const std::exception&) { (void)team.release(); }  // no memory: it stays asleep
+  std::unique_ptr<Team> take() {
+    const std::lock_guard lock(mutex_);
+    if (teams_.empty()) return nullptr;
+    auto team = std::move(teams_.back());
+    teams_.pop_back();
+    return team;
+  }
 
-struct OwnTeam {
-  ~OwnTeam() {
-    thread_is_ending = true;
-    drop_after_fork();
-    if (!minnow::detail::kMayJoinAtThreadEnd && team) team.release()->leave();
-  }
-  /// After a fork the helpers do not exist, so they can be neither woken nor joined.
-  void drop_after_fork() {
-    if (team && team->from_before_a_fork()) lost = team.release();
-  }
-  std::unique_ptr<Team> team;
-  static inline Team* lost = nullptr;  // still reachable, for leak checkers
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Team>> teams_;
 };
+
+constinit thread_local bool thread_is_ending = false;
+constinit thread_local Team* own = nullptr;
+Team* lost = nullptr;  // of a thread before a fork: still reachable, for leak checkers
+
+void end_team(void* of_this_thread) {
+  thread_is_ending = true;
+  own = nullptr;
+  std::unique_ptr<Team> team(static_cast<Team*>(of_this_thread));
+  if (team->from_before_a_fork())
+    lost = team.release();  // its helpers do not exist, so they can be neither woken nor joined
+  else if (!minnow::detail::kMayJoinAtThreadEnd) LeftTeams::instance().put(std::move(team));
+}
 
 /// nullptr if there is no memory for it.
 Team* own_team() noexcept {
   if (thread_is_ending) return nullptr;
-  thread_local OwnTeam own;
-  own.drop_after_fork();
+  if (own && own->from_before_a_fork()) lost = std::exchange(own, nullptr);
+  if (own) return own;
   try {
-    if (!own.team) own.team = std::make_unique<Team>();
+    std::unique_ptr<Team> team;
+    if (!minnow::detail::kMayJoinAtThreadEnd) team = LeftTeams::instance().take();
+    if (!team) team = std::make_unique<Team>();
+    minnow::detail::at_thread_end(&end_team, team.get());
+    own = team.release();
   } catch (const std::exception&) {}
-  return own.team.get();
+  return own;
 }
 
 }  // namespace
