@@ -176,7 +176,6 @@ class Team {
   int threads_ = 1;
   std::exception_ptr failure_;
   std::atomic<bool> failed_{false};
-  std::atomic<std::size_t> leaving_{0};                       // after leave(): helpers that have not ended, and it
   alignas(kCacheLine) std::atomic<std::uint32_t> inside_{0};  // helpers in the loop, and kOpen
 };
 
