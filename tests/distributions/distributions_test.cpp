@@ -1,6 +1,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <numbers>
 #include <minnow/distributions/detail/parameters.h>
 #include <minnow/distributions/distributions.h>
 #include <minnow/minnow.h>
@@ -243,7 +244,7 @@ TEST(DistributionsDtypes, ParametersMayBeNumbersAndHalves) {
   const Normal standard(0, 1);
   EXPECT_EQ(standard.batch_shape(), (Shape{}));
   EXPECT_EQ(standard.sample({2}).dtype(), float32);
-  EXPECT_NEAR(standard.log_prob(0.5).item(), -0.5 * 0.25 - 0.5 * std::log(2 * M_PI), 1e-6);
+  EXPECT_NEAR(standard.log_prob(0.5).item(), -0.5 * 0.25 - 0.5 * std::log(2 * std::numbers::pi), 1e-6);
   const Gamma half(full({3}, 0.5, float16), 2);
   EXPECT_EQ(half.sample().dtype(), float16);
   const Normal mixed(zeros({2, 1}, float64), ones({3}, float64));

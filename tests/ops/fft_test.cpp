@@ -1,5 +1,6 @@
 #include <cmath>
 #include <gtest/gtest.h>
+#include <numbers>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
 #include <minnow/ops/fft.h>
@@ -118,7 +119,8 @@ TEST(Fft, AnySize) {
   for (const std::int64_t n : {1, 3, 8, 12, 13, 19, 30, 64, 97, 101, 210, 289, 1001, 1024}) {
     SCOPED_TRACE(n);
     const Tensor x = randn({n, 2}, {DType::float64}), k = arange(n);
-    const Tensor angle = remainder(k.unsqueeze(1) * k, n).to(DType::float64) * (2 * M_PI / static_cast<double>(n));
+    const Tensor angle =
+        remainder(k.unsqueeze(1) * k, n).to(DType::float64) * (2 * std::numbers::pi / static_cast<double>(n));
     const Tensor c = cos(angle), s = sin(angle), re = x(all, 0), im = x(all, 1);
     const Tensor want = stack({matmul(c, re) + matmul(s, im), matmul(c, im) - matmul(s, re)}, -1);
     for (const Device& device : test_devices()) {
@@ -152,7 +154,8 @@ TEST(Fft, ManyLines) {
   const cpu::Isa before = cpu::current_isa();
   for (const std::int64_t n : {1, 2, 3, 8, 13, 15, 34, 98, 400, 1077, 1500, 2062}) {
     const Tensor k = arange(n);
-    const Tensor angle = remainder(k.unsqueeze(1) * k, n).to(DType::float64) * (2 * M_PI / static_cast<double>(n));
+    const Tensor angle =
+        remainder(k.unsqueeze(1) * k, n).to(DType::float64) * (2 * std::numbers::pi / static_cast<double>(n));
     const Tensor c = cos(angle), s = sin(angle);
     for (const std::int64_t lines : {1, 5, 37}) {
       const Tensor x = randn({n, lines, 2}, {DType::float64}), re = x(all, all, 0), im = x(all, all, 1);
