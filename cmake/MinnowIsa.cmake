@@ -93,6 +93,9 @@ function(minnow_add_isa target variant)
   # clang does not know `GCC ivdep`, and checks at run time for what it promises.
   target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-pragmas>")
   target_compile_options(${target} PRIVATE ${minnow_sections})
+  # Link-time optimization would take an inline function of one instruction set's for all of them.
+  set_target_properties(${target} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+  target_compile_options(${target} PRIVATE -fno-lto)
   if(WIN32 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # whose stack is aligned to 16 bytes there (GCC bug 54412)
     target_compile_options(${target} PRIVATE -Wa,-muse-unaligned-vector-move)
   endif()
