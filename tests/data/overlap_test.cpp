@@ -31,7 +31,7 @@ template <class Step> LoaderStats epoch(int workers, Step step) {
   for (auto& [x] : loader) step(x);
   const LoaderStats stats = loader.stats();
   EXPECT_EQ(stats.batches, kBatches);
-  EXPECT_GE(stats.copy_seconds, kBatches * kCopySeconds * 0.98);
+  EXPECT_GE(stats.copy_seconds, kBatches * kCopySeconds * 0.99);
   EXPECT_LE(stats.exposed_seconds, stats.copy_seconds);
   return stats;
 }

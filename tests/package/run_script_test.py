@@ -74,6 +74,12 @@ with tempfile.TemporaryDirectory() as folder:
     result = run("cross", "arm64", "quick")
     expect(result.returncode == 1 and " g++-aarch64-linux-gnu" in result.stdout and " zlib1g-dev:arm64" in result.stdout,
            "a compiler for another system, and its libraries", result)
+    program("dpkg-query", "echo arm64 installed")
+    program("dpkg", "[ $1 = --print-architecture ] && echo amd64 || echo arm64")
+    result = run("mnist")
+    expect(result.returncode == 1 and " libfmt-dev" in result.stdout, "packages of another architecture are not its own", result)
+    program("dpkg-query", "exit 1")
+    os.remove(os.path.join(programs, "dpkg"))
     result = run("cross", "vax")
     expect(result.returncode == 1 and "./run cross arm64" in result.stdout, "a system that is not known", result)
 

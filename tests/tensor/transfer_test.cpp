@@ -287,11 +287,11 @@ TEST(TransferReport, CountsTheTimeOfCopiesThatDidNotBlock) {
   EXPECT_EQ(transfer_report()[TransferDirection::to_device].count, 1);
   EXPECT_EQ(transfer_report()[TransferDirection::to_device].bytes, 1'000'000);
   synchronize("sim:0");
-  EXPECT_GE(transfer_report()[TransferDirection::to_device].seconds, 0.019);  // 0.02, by a clock that may tick seldom
+  EXPECT_GE(transfer_report()[TransferDirection::to_device].seconds, 0.02);
   EXPECT_LT(transfer_report()[TransferDirection::to_device].seconds, 10);
   const Tensor other = raw::to_device(there, "sim:1");
   EXPECT_EQ(transfer_report()[TransferDirection::between_devices].bytes, 1'000'000);
-  EXPECT_GE(transfer_report()[TransferDirection::between_devices].seconds, 0.019);
+  EXPECT_GE(transfer_report()[TransferDirection::between_devices].seconds, 0.02);
 }
 
 TEST(TransferReport, CountsForAllThreads) {
