@@ -60,47 +60,84 @@ struct Reach {
 /// 1 if i is in [0, n), for tests without branches.
 int is_below(std::int64_t i, std::int64_t n) { return static_cast<std::uint64_t>(i) < static_cast<std::uint64_t>(n); }
 
-/// Six positions; at the end the last one several times.
+/// Six positions after another; at the end the last one several times.
 class Rows {
  public:
-  Rows(const Sweep& s, const Reach& reach, std::int64_t first, int height) : in_(s.in) {
-    std::int64_t col = first % s.cols, line = first / s.cols, row = line % s.rows, image = line / s.rows;
-    for (int r = 0; r < kConvRows; ++r) {
-      const std::int64_t h = row * s.in_step[0], w = col * s.in_step[1];
-      row_[r] = h;
-      col_[r] = w;
-      at_[r] = ((image * in_.rows + h) * in_.cols + w) * in_.channels;
-      inside_ = inside_ && h + reach.top >= 0 && h + reach.bottom < in_.rows && w + reach.left >= 0 &&
-                w + reach.right < in_.cols;
-      out[r] = s.out.at(image, row * s.out_step[0] + s.out_first[0], col * s.out_step[1] + s.out_first[1]);
-      if (r + 1 >= height || ++col < s.cols) continue;
-      col = 0;
-      if (++row < s.rows) continue;
-      row = 0;
-      ++image;
-    }
+  Rows(const Sweep& s, const Reach& reach, std::int64_t first) : s_(s), reach_(reach) {
+    col_ = first % s.cols;
+    const std::int64_t line = first / s.cols;
+    line_ = line % s.rows;
+    image_ = line / s.rows;
   }
+
+  /// The next `height` ones.
+  void take(int height) {
+    if (height == kConvRows && col_ + kConvRows <= s_.cols) {  // in one line
+      const std::int64_t h = line_ * s_.in_step[0], w = col_ * s_.in_step[1];
+      const std::int64_t last = w + (kConvRows - 1) * s_.in_step[1];
+      inside_ = is_inside(h, w, last);
+      for (int r = 0; r < kConvRows; ++r) put(r, h, w + r * s_.in_step[1]);
+      float* const start = at_out();
+      for (int r = 0; r < kConvRows; ++r) out[r] = start + r * s_.out_step[1] * s_.out.channels;
+      col_ += kConvRows - 1;
+      next();
+      return;
+    }
+    inside_ = true;
+    for (int r = 0; r < kConvRows; ++r) {
+      const std::int64_t h = line_ * s_.in_step[0], w = col_ * s_.in_step[1];
+      inside_ = inside_ && is_inside(h, w, w);
+      put(r, h, w);
+      out[r] = at_out();
+      if (r + 1 < height) next();
+    }
+    next();
+  }
+
   /// Returns false if all rows of the run are padding.
   bool read(const Tap& tap, std::int64_t channel, const float* zeros, ConvRun& run) const {
-    const std::int64_t step = (tap.row * in_.cols + tap.col) * in_.channels + channel;
-    bool any = inside_;
-    if (inside_)
-      for (int r = 0; r < kConvRows; ++r) run.rows[r] = in_.data + (at_[r] + step);
-    else
-      for (int r = 0; r < kConvRows; ++r) {
-        const std::int64_t row = row_[r] + tap.row, col = col_[r] + tap.col;
-        const bool is_there = (is_below(row, in_.rows) & is_below(col, in_.cols)) != 0;
-        run.rows[r] = is_there ? in_.data + (at_[r] + step) : zeros;
-        any = any || is_there;
-      }
+    const std::int64_t step = (tap.row * s_.in.cols + tap.col) * s_.in.channels + channel;
+    if (inside_) {
+      for (int r = 0; r < kConvRows; ++r) run.rows[r] = s_.in.data + (at_[r] + step);
+      return true;
+    }
+    bool any = false;
+    for (int r = 0; r < kConvRows; ++r) {
+      const std::int64_t row = row_of_[r] + tap.row, col = col_of_[r] + tap.col;
+      const bool is_there = (is_below(row, s_.in.rows) & is_below(col, s_.in.cols)) != 0;
+      run.rows[r] = is_there ? s_.in.data + (at_[r] + step) : zeros;
+      any = any || is_there;
+    }
     return any;
   }
 
   float* out[kConvRows];
 
  private:
-  const ChannelsLast& in_;
-  std::int64_t at_[kConvRows], row_[kConvRows], col_[kConvRows];
+  bool is_inside(std::int64_t h, std::int64_t left, std::int64_t right) const {
+    return h + reach_.top >= 0 && h + reach_.bottom < s_.in.rows && left + reach_.left >= 0 &&
+           right + reach_.right < s_.in.cols;
+  }
+  void put(int r, std::int64_t h, std::int64_t w) {
+    row_of_[r] = h;
+    col_of_[r] = w;
+    at_[r] = ((image_ * s_.in.rows + h) * s_.in.cols + w) * s_.in.channels;
+  }
+  float* at_out() const {
+    return s_.out.at(image_, line_ * s_.out_step[0] + s_.out_first[0], col_ * s_.out_step[1] + s_.out_first[1]);
+  }
+  void next() {
+    if (++col_ < s_.cols) return;
+    col_ = 0;
+    if (++line_ < s_.rows) return;
+    line_ = 0;
+    ++image_;
+  }
+
+  const Sweep& s_;
+  const Reach& reach_;
+  std::int64_t col_, line_, image_;  // of the next
+  std::int64_t at_[kConvRows], row_of_[kConvRows], col_of_[kConvRows];
   bool inside_ = true;
 };
 
@@ -159,10 +196,11 @@ class Sweeper {
     const ConvLoops& l = conv_loops();
     const bool narrow = s_.is_narrow();
     const std::int64_t row = narrow ? 1 : l.cols, step = narrow ? l.dot_cols : l.cols;
-    for (std::size_t b = 0; b < blocks_.size(); ++b)
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      Rows rows(s_, reach_, first);
       for (std::int64_t p = first; p < last; p += kConvRows) {
         const int height = static_cast<int>(std::min<std::int64_t>(kConvRows, last - p));
-        const Rows rows(s_, reach_, p, height);
+        rows.take(height);
         std::int64_t count = 0;
         for (const Segment& segment : blocks_[b]) {
           runs[count].b = (segment.tap->weights + segment.from) * row;
@@ -181,14 +219,16 @@ class Sweeper {
         if (b + 1 == blocks_.size())
           for (int r = 0; r < height; ++r) activate(s_.activation, rows.out[r], s_.groups * s_.outputs);
       }
+    }
   }
 
   /// With a group for each channel.
   void channels(std::int64_t first, std::int64_t last, ConvRun* runs) const {
     const ConvLoops& l = conv_loops();
+    Rows rows(s_, reach_, first);
     for (std::int64_t p = first; p < last; p += kConvRows) {
       const int height = static_cast<int>(std::min<std::int64_t>(kConvRows, last - p));
-      const Rows rows(s_, reach_, p, height);
+      rows.take(height);
       std::int64_t count = 0;
       for (const Tap& tap : s_.taps) {
         runs[count].b = tap.weights * s_.groups;

@@ -44,8 +44,9 @@ bool is_joined(const Conv2dParams& params, const Shape& w) {
 }  // namespace
 
 ConvPanels::ConvPanels(std::int64_t groups, std::int64_t depth, std::int64_t columns)
-    : per_group_(panels_of(columns)),
-      size_(depth * conv_loops().cols),
+    : cols_(conv_loops().cols),
+      per_group_(panels_of(columns)),
+      size_(depth * cols_),
       memory_(static_cast<std::size_t>(groups * per_group_ * size_) * sizeof(float)) {}
 
 ConvPanels packed_for_outputs(const ConvWeights& w) {

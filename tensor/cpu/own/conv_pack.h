@@ -42,13 +42,13 @@ class ConvPanels {
   ConvPanels(std::int64_t groups, std::int64_t depth, std::int64_t columns);
   float* panel(std::int64_t group, std::int64_t column) const { return data() + offset(group, column); }
   std::int64_t offset(std::int64_t group, std::int64_t column) const {
-    return (group * per_group_ + column / conv_loops().cols) * size_;
+    return (group * per_group_ + column / cols_) * size_;
   }
   float* data() const { return static_cast<float*>(memory_.data()); }
-  std::int64_t depth() const { return size_ / conv_loops().cols; }
+  std::int64_t depth() const { return size_ / cols_; }
 
  private:
-  std::int64_t per_group_, size_;
+  std::int64_t cols_, per_group_, size_;
   Buffer memory_;
 };
 
