@@ -9,4 +9,7 @@ if(Utf8proc_FOUND AND NOT TARGET Utf8proc::Utf8proc)
   add_library(Utf8proc::Utf8proc UNKNOWN IMPORTED)
   set_target_properties(Utf8proc::Utf8proc PROPERTIES IMPORTED_LOCATION "${Utf8proc_LIBRARY}"
                                                       INTERFACE_INCLUDE_DIRECTORIES "${Utf8proc_INCLUDE_DIR}")
+  if(WIN32 AND Utf8proc_LIBRARY MATCHES "[^l]\\.a$")  # its header takes it for a DLL
+    set_target_properties(Utf8proc::Utf8proc PROPERTIES INTERFACE_COMPILE_DEFINITIONS UTF8PROC_STATIC)
+  endif()
 endif()

@@ -16,7 +16,7 @@ extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-i
 namespace minnow {
 namespace {
 
-#ifndef MINNOW_TEST_TSAN
+#if !defined(MINNOW_TEST_TSAN) && !defined(_WIN32)
 TEST(MemoryCap, AnAllocationAboveItFails) {
   void* (*volatile allocate)(std::size_t) = std::malloc;  // volatile: compilers leave out what is not used
   const test::MemoryCap cap;

@@ -182,8 +182,8 @@ Tensor sum_of_gradients(const Tensor& y, const Tensors& inputs) {
   return total;
 }
 
-/// gradgradcheck.  With sanitizers the second derivatives once, without the differences: these call the same code again for
-/// each element, which took a third of the time of all their tests and finds nothing more in memory.
+/// gradgradcheck.  With sanitizers the second derivatives once, without the differences: these call the same code again
+/// for each element, which took a third of the time of all their tests and finds nothing more in memory.
 void expect_second_derivatives(const TensorFunction& function, const Tensors& x) {
   if (kSpeedCounts) {
     EXPECT_TRUE(gradgradcheck(function, x));

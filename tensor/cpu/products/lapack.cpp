@@ -21,8 +21,19 @@
 namespace minnow::cpu {
 namespace {
 
+#ifdef _WIN32
+// As OpenBLAS and MSYS2, vcpkg and conda, and PyPI's scipy-openblas32 name it.
+constexpr const char* kFiles[] = {"libopenblas.dll", "openblas.dll", "libscipy_openblas.dll", "liblapack.dll"};
+constexpr const char* kAdvice = "put OpenBLAS's libopenblas.dll on the PATH, or set MINNOW_LAPACK to its name";
+#else
+constexpr const char* kFiles[] = {"libopenblas.so.0", "liblapack.so.3", "liblapack.so"};
+constexpr const char* kAdvice =
+    "install it (apt install libopenblas0-pthread, or liblapack3), or set MINNOW_LAPACK to the file liblapack.so";
+#endif
+
 struct Library {
   void* handle = nullptr;
+  std::string reason;         ///< why there is none
   bool takes_threads = true;  ///< whether several may call it at once
 };
 
@@ -30,8 +41,8 @@ const Library& library() {
   static const Library loaded = [] {
     const std::string named = minnow::detail::environment("MINNOW_LAPACK");
     Library l;
-    for (const char* file : {named.empty() ? "libopenblas.so.0" : named.c_str(), "liblapack.so.3", "liblapack.so"})
-      if ((l.handle = open_library(file))) break;
+    for (const char* file : kFiles)
+      if ((l.handle = open_library(named.empty() ? file : named.c_str(), &l.reason)) || !named.empty()) break;
     if (!l.handle) return l;
     // OpenBLAS would divide a matrix among threads of its own, beside ours.
     if (auto* const set_threads = reinterpret_cast<void (*)(int)>(function_of(l.handle, "openblas_set_num_threads")))
@@ -42,9 +53,8 @@ const Library& library() {
     return l;
   }();
   if (!loaded.handle)
-    throw BackendError(std::string(CallSite::op_or("linalg")) +
-                       " needs LAPACK, which could not be loaded\ninstall it (apt install libopenblas0-pthread, or "
-                       "liblapack3), or set MINNOW_LAPACK to the file liblapack.so");
+    throw BackendError(std::string(CallSite::op_or("linalg")) + " needs LAPACK, which could not be loaded\n  " +
+                       loaded.reason + "\n" + kAdvice);
   return loaded;
 }
 
