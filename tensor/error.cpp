@@ -1,6 +1,7 @@
 #include <minnow/tensor/error.h>
 
 #include <minnow/tensor/internal.h>
+#include <minnow/tensor/text.h>
 
 namespace minnow {
 namespace {
@@ -20,12 +21,10 @@ std::string printable(std::string text) {
 
 /// Puts "  (train.cpp:42)" at the end of the text's first line.
 std::string compose(std::string_view kind, std::string_view text, SourceLocation where) {
-  std::string_view file = where.file;
-  file = file.substr(file.find_last_of('/') + 1);
   const auto eol = std::min(text.find('\n'), text.size());
   std::string what{kind};
   what.append(": ").append(text.substr(0, eol));
-  if (!file.empty()) what.append("  (").append(file).append(":").append(std::to_string(where.line)).append(")");
+  if (where.file[0] != '\0') what.append("  (").append(detail::file_and_line(where)).append(")");
   return printable(what.append(text.substr(eol)));
 }
 

@@ -55,7 +55,7 @@ std::string format_bytes(std::int64_t bytes) {
 std::string file_and_line(SourceLocation where) {
   const std::string_view file = where.file;
   if (file.empty()) return "(unknown line)";
-  return std::string(file.substr(file.find_last_of('/') + 1)) + ":" + std::to_string(where.line);
+  return std::string(file.substr(file.find_last_of("/\\") + 1)) + ":" + std::to_string(where.line);
 }
 
 void write_text(std::ostream& out, std::string_view text) {

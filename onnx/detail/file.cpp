@@ -338,7 +338,7 @@ class Reader {
   Tensor external(const Parts& p, DType dtype, std::int64_t bytes) const {
     const auto location = p.external.find("location");
     const std::filesystem::path file = location == p.external.end() ? "" : location->second;
-    bool inside = !file.empty() && file.is_relative() && file.string().find('\0') == std::string::npos;
+    bool inside = !file.empty() && !file.has_root_path() && file.string().find('\0') == std::string::npos;
     for (const auto& part : file) inside = inside && part != "..";
     if (!inside) fail(fmt::format("'{}' is in a file that is not beside the model", p.name));
     const io::InputFile data("onnx::load", (std::filesystem::path(path_).parent_path() / file).string(), where_);

@@ -7,14 +7,13 @@
 #include <minnow/tensor/error.h>
 #include <minnow/tensor/internal.h>
 #include <minnow/tensor/runtime/call_site.h>
+#include <minnow/tensor/text.h>
 
 namespace minnow::onnx::detail {
 
 std::string place_of(const Record& record) {
-  const std::string_view file = record.where.file;
   std::string place = record.function;
-  if (record.where.line != 0)
-    place += fmt::format(" at {}:{}", file.substr(file.rfind('/') + 1), record.where.line);  // npos + 1 is 0
+  if (record.where.line != 0) place += " at " + minnow::detail::file_and_line(record.where);
   if (!record.module.empty()) place += fmt::format(" in the module '{}'", record.module);
   return place;
 }

@@ -112,7 +112,7 @@ void save_shards(const std::vector<StateDict>& shards, const std::string& index_
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const std::string path = io::detail::shard_name(stem, i, shards.size());
-    index.files.push_back(path.substr(path.find_last_of('/') + 1));
+    index.files.push_back(std::filesystem::path(path).filename().string());
     for (const auto& [name, tensor] : shards[i]) {
       index.file_of.emplace(name, i);
       total += static_cast<std::uint64_t>(tensor.nbytes());

@@ -23,14 +23,14 @@ using test::has;
 class Arrays : public test::TempFolder {
  protected:
   std::string file(const std::string& name) const {
-    return write("f", book_[name + "/file"].to_vector<std::uint8_t>()).string();
+    return write("f", book_[name + "/file"].to_vector<std::uint8_t>());
   }
   Bytes content(const std::string& path) const {
     std::ifstream in(path, std::ios::binary);
     return Bytes(std::istreambuf_iterator<char>(in), {});
   }
   template <class F> std::string refused(const Bytes& bytes, F read) const {
-    const auto path = write("bad", bytes).string();
+    const auto path = write("bad", bytes);
     const std::string text = error_of<FormatError>([&] { read(path); });
     EXPECT_TRUE(has(text, path)) << text;
     return text;

@@ -13,25 +13,38 @@ namespace minnow::test {
 
 using Bytes = std::vector<std::uint8_t>;
 
+/// A folder's name, and with / a file's in it, in text: that of a std::filesystem::path is another type on Windows.
+class FolderName {
+ public:
+  FolderName() = default;
+  explicit FolderName(const std::filesystem::path& path) : name_(path.string()) {}
+  std::string operator/(const std::string& name) const { return name_ + "/" + name; }
+  operator const std::string&() const { return name_; }
+  operator std::filesystem::path() const { return name_; }
+
+ private:
+  std::string name_;
+};
+
 /// A temporary folder, removed at the end of the test.
 class TempFolder : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::temp_directory_path() /
-              ("minnow_" + std::string(info->test_suite_name()) + "_" + info->name() + std::to_string(::getpid()));
+    folder_ = FolderName(std::filesystem::temp_directory_path() / ("minnow_" + std::string(info->test_suite_name()) +
+                                                                   "_" + info->name() + std::to_string(::getpid())));
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  std::filesystem::path write(const std::string& name, const Bytes& bytes) const {
-    std::filesystem::create_directories((folder_ / name).parent_path());
+  std::string write(const std::string& name, const Bytes& bytes) const {
+    std::filesystem::create_directories(std::filesystem::path(folder_ / name).parent_path());
     std::ofstream(folder_ / name, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     return folder_ / name;
   }
 
-  std::filesystem::path folder_;
+  FolderName folder_;
 };
 
 inline Bytes idx(std::uint8_t type, const std::vector<std::uint32_t>& sizes, const Bytes& payload) {

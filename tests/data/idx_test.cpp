@@ -22,7 +22,7 @@ class Idx : public test::TempFolder {
   std::string refused(const std::string& name, const Bytes& bytes, const data::IdxExpectation& expected = {}) {
     const auto path = write(name, bytes);
     const std::string text = error_of<E>([&] { read_idx(path, expected); });
-    EXPECT_TRUE(has(text, path.string())) << text;
+    EXPECT_TRUE(has(text, path)) << text;
     return text;
   }
 };

@@ -126,7 +126,7 @@ TEST_F(Mnist, CollectionsDoNotShareAFolder) {
   write("train-labels-idx1-ubyte", idx(8, {1}, {0}));
   const char* before = std::getenv("MINNOW_DATA");
   const std::string kept = before ? before : "";
-  ::setenv("MINNOW_DATA", folder_.c_str(), 1);
+  ::setenv("MINNOW_DATA", std::string(folder_).c_str(), 1);
   EXPECT_EQ(data::mnist("train").size(), 1);
   EXPECT_THROW(data::fashion_mnist("train"), IoError);
   write("fashion-mnist/train-images-idx3-ubyte", idx(8, {2, 1, 1}, {0, 1}));

@@ -95,8 +95,12 @@ TEST(MalformedIndex, IsRefused) {
       {"a zip archive", "PK\3\4" + std::string(40, '\0'), "a zip archive"},
       {"a gzip file", test::gzipped(kValid), "a gzip file"},
       {"a pointer of git-lfs", "version https://git-lfs.github.com/spec/v1\n", "git-lfs"}};
-  for (const char* file : {"", ".", "..", "../one.safetensors", "/etc/passwd", "./one.safetensors", "x/one.safetensors",
-                           "x\\\\one.safetensors", "one.safetensors\\u0000", "\\u002fetc"})
+  for (const char* file : {
+#ifdef _WIN32
+           "C:one.safetensors",
+#endif
+           "", ".", "..", "../one.safetensors", "/etc/passwd", "./one.safetensors", "x/one.safetensors",
+           "x\\\\one.safetensors", "one.safetensors\\u0000", "\\u002fetc"})
     files.push_back(
         {std::string("the file '") + file + "'", map_of(std::string("\"a\":\"") + file + "\""), "the same folder"});
   for (const char* number : {"01", "1.", ".5", "+1", "1e", "0x1", "NaN", "-", "--1", "1.e5", "Infinity", "tru", "True"})

@@ -46,7 +46,7 @@ class GgufFiles : public TempFolder {
     return {std::istreambuf_iterator<char>(in), {}};
   }
   std::string refused(const std::string& bytes) const {
-    const std::string path = write("x.gguf", Bytes(bytes.begin(), bytes.end())).string();
+    const std::string path = write("x.gguf", Bytes(bytes.begin(), bytes.end()));
     return error_of<FormatError>([&] { llm::load_checkpoint(path); });
   }
 };
@@ -80,7 +80,7 @@ TEST_F(GgufFiles, ConfigsOfOtherModelsAreRefused) {
     std::string text = good;
     EXPECT_NE(text.find(from), std::string::npos) << from;
     text.replace(text.find(from), from.size(), to);
-    const std::string path = write("config.json", Bytes(text.begin(), text.end())).string();
+    const std::string path = write("config.json", Bytes(text.begin(), text.end()));
     return error_of<FormatError>([&] { llm::read_config(path); });
   };
   EXPECT_TRUE(has(refuses("\"model_type\": \"llama\"", "\"model_type\": \"gemma\""), "gemma"));

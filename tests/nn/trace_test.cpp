@@ -270,7 +270,7 @@ TEST_F(Trace, MayBeginAndEndInAnEpoch) {
 }
 
 TEST_F(Trace, FileThatCannotBeWritten) {
-  const std::string text = error_of<IoError>([&] { const profile::Trace trace(folder_ / "none" / "step.json"); });
+  const std::string text = error_of<IoError>([&] { const profile::Trace trace(folder_ / "none/step.json"); });
   for (const char* part : {"Trace", "none", "trace_test.cpp"}) expect_contains(text, part);
   expect_contains(error_of<ValueError>([&] { const profile::Trace trace(file(), {.max_events = 0}); }), "max_events");
   EXPECT_EQ(calling_thread.observer, nullptr);

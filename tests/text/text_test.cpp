@@ -23,7 +23,7 @@ BpeTokenizer tokenizer() { return BpeTokenizer(kFolder + "vocab.json", kFolder +
 class Text : public test::TempFolder {
  protected:
   std::string file(const std::string& name, const std::string& text) const {
-    return write(name, Bytes(text.begin(), text.end())).string();
+    return write(name, Bytes(text.begin(), text.end()));
   }
   static std::string content(const std::string& path) {
     std::ifstream in(path, std::ios::binary);

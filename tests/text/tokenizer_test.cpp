@@ -114,7 +114,7 @@ TEST_F(TokenizerFiles, OfOtherKindsAreRefusedByName) {
     std::string text = good;
     EXPECT_NE(text.find(from), std::string::npos) << from;
     text.replace(text.find(from), from.size(), to);
-    const std::string path = write("t.json", Bytes(text.begin(), text.end())).string();
+    const std::string path = write("t.json", Bytes(text.begin(), text.end()));
     return error_of<FormatError>([&] { BpeTokenizer::from_json(path); });
   };
   EXPECT_TRUE(has(refused("{1,3}", "{1,2}"), "pre_tokenizer Split Regex:"));
@@ -147,7 +147,7 @@ TEST_F(TokenizerFiles, ConversationsAreReadByLines) {
   for (const std::string bad :
        {"{}", "{\"messages\": []}", "{\"messages\": [{\"content\": \"b\"}]}", "[", "{\"messages\": [1]}"}) {
     const std::string text = lines + "\n" + bad;
-    const std::string path = write("d.jsonl", Bytes(text.begin(), text.end())).string();
+    const std::string path = write("d.jsonl", Bytes(text.begin(), text.end()));
     EXPECT_TRUE(has(error_of<FormatError>([&] { text::read_chats(path); }), "line 4")) << bad;
   }
 }

@@ -22,9 +22,10 @@ namespace minnow::cpu {
 namespace {
 
 #ifdef _WIN32
-// As OpenBLAS and MSYS2, vcpkg and conda, and PyPI's scipy-openblas32 name it.
-constexpr const char* kFiles[] = {"libopenblas.dll", "openblas.dll", "libscipy_openblas.dll", "liblapack.dll"};
-constexpr const char* kAdvice = "put OpenBLAS's libopenblas.dll on the PATH, or set MINNOW_LAPACK to its name";
+// As MSYS2, as vcpkg and conda name OpenBLAS; MKL.
+constexpr const char* kFiles[] = {"libopenblas.dll", "openblas.dll", "mkl_rt.2.dll", "liblapack.dll"};
+constexpr const char* kAdvice =
+    "put libopenblas.dll of OpenBLAS, or MKL, on the PATH, or set MINNOW_LAPACK to its file";
 #else
 constexpr const char* kFiles[] = {"libopenblas.so.0", "liblapack.so.3", "liblapack.so"};
 constexpr const char* kAdvice =
@@ -44,7 +45,9 @@ const Library& library() {
     for (const char* file : kFiles)
       if ((l.handle = open_library(named.empty() ? file : named.c_str(), &l.reason)) || !named.empty()) break;
     if (!l.handle) return l;
-    // OpenBLAS would divide a matrix among threads of its own, beside ours.
+    // OpenBLAS and MKL would divide a matrix among threads of their own, beside ours.
+    if (auto* const set_layer = reinterpret_cast<int (*)(int)>(function_of(l.handle, "MKL_Set_Threading_Layer")))
+      set_layer(1);  // MKL_THREADING_SEQUENTIAL
     if (auto* const set_threads = reinterpret_cast<void (*)(int)>(function_of(l.handle, "openblas_set_num_threads")))
       set_threads(1);
     // Built without threads it has no locks either.

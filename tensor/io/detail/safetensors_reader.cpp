@@ -99,14 +99,14 @@ void SafetensorsReader::add_index(const char* op, const io::InputFile& index, So
   };
   try {
     const ShardIndex shards = io::detail::read_shard_index(index);
-    const std::string folder = path_.substr(0, path_.find_last_of('/') + 1);
+    const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
     std::error_code failed;
     for (std::size_t i = 0; i < shards.files.size(); ++i) {
       const std::string& name = shards.files[i];
-      if (!std::filesystem::exists(folder + name, failed))
+      if (!std::filesystem::exists(folder / name, failed))
         throw Refusal{"no file '" + name + "' beside it", "all files that it names"};
       const std::size_t begin = tensors_.size();
-      add_file(op, std::make_unique<io::InputFile>(op, folder + name, where), where);
+      add_file(op, std::make_unique<io::InputFile>(op, (folder / name).string(), where), where);
       for (std::size_t t = begin; t < tensors_.size(); ++t) {
         const auto entry = shards.file_of.find(tensors_[t].name);
         if (entry == shards.file_of.end() || entry->second != i)

@@ -1,5 +1,6 @@
 #include <minnow/tensor/io/detail/shard_index.h>
 
+#include <filesystem>
 #include <span>
 #include <utility>
 #include <minnow/tensor/io/detail/header.h>
@@ -24,7 +25,8 @@ ShardIndex read_shard_index(const InputFile& file) {
     json.object("weight_map to be an object of names and files", [&](std::string name) {
       std::string in = json.string("the name of a file");
       // It comes with the file: it must not lead to others.
-      if (in.empty() || in == "." || in == ".." || in.find_first_of(std::string("/\\\0", 3)) != in.npos)
+      if (in.empty() || in == "." || in == ".." || in.find_first_of(std::string("/\\\0", 3)) != in.npos ||
+          std::filesystem::path(in).has_root_path())
         throw Refusal{"the file " + json_quoted(in) + " of the tensor '" + name + "'",
                       "the name of a file in the same folder"};
       files.emplace(in, 0);
