@@ -18,6 +18,7 @@ namespace minnow {
 namespace {
 
 using Two = BoundOperands<2>;
+using Test = Tensor (*)(const Tensor& x, const Tensor& w);
 
 /// Gradients g * da(a, b) and g * db(a, b).
 template <class Da, class Db> Tensor by_slopes(Tensor y, const Two& op, Da da, Db db) {
@@ -41,10 +42,14 @@ template <class F> Tensor step(const char* name, const Tensor& x, const Tensor& 
   });
 }
 
-/// 1 where an operand was chosen, 1/2 where both are equal, 0 elsewhere.
-Tensor share(const Tensor& chosen, const Tensor& equal, const Tensor& like) {
-  const NoGradGuard no_grad;
-  return where(equal, 0.5, chosen.to(like.dtype()));
+/// Of a maximum or minimum, where an operand that is not the result gets nothing, and equal ones half of the gradient.
+Tensor one_of(Tensor y, const Two& op, Test a_is_not, Test b_is_not) {
+  return op.record(std::move(y),
+                   [a = Saved(op[0]), b = Saved(op[1]), a_is_not, b_is_not](const Tensor& g, Needs needs) {
+                     const Tensor x = a(), w = b(), shared = where(eq(x, w), mul(g, 0.5), g);
+                     return Gradients{needs[0] ? where(a_is_not(x, w), 0.0, shared) : Tensor(),
+                                      needs[1] ? where(b_is_not(x, w), 0.0, shared) : Tensor()};
+                   });
 }
 
 Tensor recorded(kernels::Add, Tensor y, const Two& op) {
@@ -103,30 +108,21 @@ Tensor recorded(kernels::Pow, Tensor y, const Two& op) {
 }
 
 // Where an operand is NaN, so is the result, and both get the gradient: neither is below the other.
-Tensor recorded(kernels::Maximum, Tensor y, const Two& op) {
-  return by_slopes(
-      std::move(y), op, [](const Tensor& x, const Tensor& w) { return share(logical_not(lt(x, w)), eq(x, w), x); },
-      [](const Tensor& x, const Tensor& w) { return share(logical_not(gt(x, w)), eq(x, w), w); });
-}
+constexpr Test kBelow = [](const Tensor& x, const Tensor& w) { return lt(x, w); };
+constexpr Test kAbove = [](const Tensor& x, const Tensor& w) { return gt(x, w); };
+Tensor recorded(kernels::Maximum, Tensor y, const Two& op) { return one_of(std::move(y), op, kBelow, kAbove); }
+Tensor recorded(kernels::Minimum, Tensor y, const Two& op) { return one_of(std::move(y), op, kAbove, kBelow); }
 
-Tensor recorded(kernels::Minimum, Tensor y, const Two& op) {
-  return by_slopes(
-      std::move(y), op, [](const Tensor& x, const Tensor& w) { return share(logical_not(gt(x, w)), eq(x, w), x); },
-      [](const Tensor& x, const Tensor& w) { return share(logical_not(lt(x, w)), eq(x, w), w); });
-}
-
+// Of a number and NaN the number is the result.
 Tensor recorded(kernels::Fmax, Tensor y, const Two& op) {
-  return by_slopes(
-      std::move(y), op,
-      [](const Tensor& x, const Tensor& w) { return share(logical_or(gt(x, w), isnan(w)), eq(x, w), x); },
-      [](const Tensor& x, const Tensor& w) { return share(logical_not(logical_or(gt(x, w), isnan(w))), eq(x, w), w); });
+  constexpr Test first = [](const Tensor& x, const Tensor& w) { return logical_not(logical_or(ge(x, w), isnan(w))); };
+  constexpr Test second = [](const Tensor& x, const Tensor& w) { return logical_or(gt(x, w), isnan(w)); };
+  return one_of(std::move(y), op, first, second);
 }
-
 Tensor recorded(kernels::Fmin, Tensor y, const Two& op) {
-  return by_slopes(
-      std::move(y), op,
-      [](const Tensor& x, const Tensor& w) { return share(logical_or(lt(x, w), isnan(w)), eq(x, w), x); },
-      [](const Tensor& x, const Tensor& w) { return share(logical_not(logical_or(lt(x, w), isnan(w))), eq(x, w), w); });
+  constexpr Test first = [](const Tensor& x, const Tensor& w) { return logical_not(logical_or(le(x, w), isnan(w))); };
+  constexpr Test second = [](const Tensor& x, const Tensor& w) { return logical_or(lt(x, w), isnan(w)); };
+  return one_of(std::move(y), op, first, second);
 }
 
 Tensor recorded(kernels::Atan2, Tensor y, const Two& op) {

@@ -295,7 +295,7 @@ namespace detail {
 Tensor relu_gradient(const Tensor& grad, const Tensor& y) {
   constexpr int op = raw::kUnary<kernels::Relu>;
   if (!is_grad_enabled()) return raw::unary_slope(op, grad, y, 0, 0);
-  return mul(grad, raw::unary_slope(op, ones_like(y), y, 0, 0));  // the slope is constant
+  return where(le(y, 0), 0.0, grad);
 }
 
 Tensor smooth_l1(const Tensor& d, double beta, double scale) {

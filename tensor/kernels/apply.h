@@ -49,6 +49,11 @@ template <class Form, class Op, class T> MINNOW_HD auto apply(T x, T p0, T p1) {
 #endif
   return Form::template of<Op>(x, p0, p1);
 }
+/// The gradient by a slope.  It is 0 where the slope is, also where it came as infinity or NaN, as those of sqrt(relu(x)) do.
+template <class T> MINNOW_HD T by_slope(T grad, T slope) {
+  const T product = grad * slope;
+  return slope == T(0) ? T(0) : product;
+}
 /// Whether apply() would compute one of n numbers otherwise than Form::of.
 template <class Op, class T> MINNOW_HD bool any_beyond(const T* x, std::int64_t n) {
   int beyond = 0;

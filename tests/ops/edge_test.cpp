@@ -386,6 +386,28 @@ TEST_P(Edge, CrossEntropyIgnoresInfinitiesOfIgnoredRows) {
   }
 }
 
+/// Behind a function that is cut off, what comes as infinity or NaN counts nothing: as with PyTorch.
+TEST_P(Edge, SquareRootsOfWhatIsCutOffHaveGradients) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const auto gradient = [&](DType dtype, const auto& function) {
+    Tensor x = tensor({-4.0, -1.0, 0.25, 1.0}, {.dtype = dtype, .device = device()}).requires_grad_();
+    sum(sqrt(function(x))).backward();
+    return x.grad().to_vector<double>();
+  };
+  for (const DType dtype : {float32, float64, bfloat16, float16}) {
+    const std::vector<double> want{0, 0, 1, 0.5};
+    EXPECT_EQ(gradient(dtype, [](const Tensor& x) { return relu(x); }), want) << dtype;
+    EXPECT_EQ(gradient(dtype, [](Tensor x) { return relu_(x * 1); }), want) << dtype;
+    EXPECT_EQ(gradient(dtype, [](const Tensor& x) { return relu6(x); }), want) << dtype;
+    EXPECT_EQ(gradient(dtype, [&](const Tensor& x) { return clamp(x, 0.0, inf); }), want) << dtype;
+    EXPECT_EQ(gradient(dtype, [](const Tensor& x) { return clamp_min(x, zeros_like(x)); }), want) << dtype;
+    EXPECT_EQ(gradient(dtype, [](const Tensor& x) { return maximum(x, 0); }), want) << dtype;
+    EXPECT_EQ(gradient(dtype, [](const Tensor& x) { return fmax(x, 0); }), want) << dtype;
+    EXPECT_EQ(gradient(dtype, [](const Tensor& x) { return neg(minimum(neg(x), 0)); }), want) << dtype;
+    EXPECT_EQ(gradient(dtype, [](const Tensor& x) { return where(x > 0, x, 0.0); }), want) << dtype;
+  }
+}
+
 TEST_P(Edge, CrossEntropyWithoutClassesIsAnError) {
   const Tensor target = tensor({0, 0}, {.device = device()});
   const std::string text = test::error_of<IndexError>([&] {

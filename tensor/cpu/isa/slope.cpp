@@ -13,19 +13,20 @@ void slope(const void* grad, const void* saved, void* out, std::int64_t n, doubl
   const T q1 = static_cast<T>(p1);
   if constexpr (Op::kSaves == kernels::Saves::kInput && requires { Op::kReach; }) {
     if (kernels::any_beyond<Op>(s, n)) {
-      for (std::int64_t i = 0; i < n; ++i) y[i] = g[i] * kernels::apply<kernels::Slope, Op>(s[i], q0, q1);
+      for (std::int64_t i = 0; i < n; ++i)
+        y[i] = kernels::by_slope(g[i], kernels::apply<kernels::Slope, Op>(s[i], q0, q1));
       return;
     }
   }
   if constexpr (std::is_same_v<Op, kernels::PowScalar>) {
     if (q0 != T(0)) {
       return with_power(q0 - T(1), [&](const auto& power) {
-        for (std::int64_t i = 0; i < n; ++i) y[i] = g[i] * (q0 * power(s[i]));
+        for (std::int64_t i = 0; i < n; ++i) y[i] = kernels::by_slope(g[i], q0 * power(s[i]));
       });
     }
   }
 #pragma GCC ivdep
-  for (std::int64_t i = 0; i < n; ++i) y[i] = g[i] * kernels::Slope::of<Op>(s[i], q0, q1);
+  for (std::int64_t i = 0; i < n; ++i) y[i] = kernels::by_slope(g[i], kernels::Slope::of<Op>(s[i], q0, q1));
 }
 
 template <class T> void install(SlopeLoop* table) {

@@ -17,7 +17,7 @@ struct UnaryValue : Body<1, Accepts::kSameFamily,
 /// grad * slope.
 template <class Op> struct UnaryDerivative : Body<2> {
   template <class T> MINNOW_HD static T value(T grad, T saved, T p0, T p1) {
-    return grad * kernels::apply<kernels::Slope, Op>(saved, p0, p1);
+    return kernels::by_slope(grad, kernels::apply<kernels::Slope, Op>(saved, p0, p1));
   }
 };
 
