@@ -1,6 +1,8 @@
 // The public pools, which are pools of images: those of volumes take their images first, then their depths.
 #include <algorithm>
+#include <cstdint>
 #include <fmt/format.h>
+#include <limits>
 #include <vector>
 #include <minnow/ops/convolution/pool.h>
 #include <minnow/ops/detail/extents.h>
@@ -95,6 +97,8 @@ void check(const Tensor& x, const Geometry& g) {
     if (g.count(x, d) < 1)
       throw ShapeError(message(fmt::format("the window does not fit into the padded {}", kThing[g.dims() - 1]),
                                {{"x", x}}, g.str() + "; use a smaller kernel or dilation, or more padding"));
+    if (g.dilation[d] > std::numeric_limits<std::int32_t>::max())
+      throw ValueError(message("a dilation is above 2147483647", {{"x", x}}, g.str() + "; use a smaller one"));
   }
 }
 

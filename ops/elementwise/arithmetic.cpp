@@ -158,9 +158,10 @@ constinit const Tensor kNone;
 
 /// Two operands as tensors: a number becomes a 0-dim one, of the dtype that it takes beside the other.
 template <Precision P> struct Tensors {
-  Tensors(const CallSite& site, const TensorLike& x, const TensorLike& y)
+  /// is_floating: the result is, also of integers, and so the number is not made one of their dtype.
+  Tensors(const CallSite& site, const TensorLike& x, const TensorLike& y, bool is_floating)
       : cast(autocast(site, P, {{"a", given(x)}, {"b", given(y)}})),
-        number(x.is_number() || y.is_number() ? beside(x, y) : Tensor()),
+        number(x.is_number() || y.is_number() ? beside(x, y, is_floating) : Tensor()),
         a(x.is_number() ? number : chosen(0, x)),
         b(y.is_number() ? number : chosen(1, y)) {}
 
@@ -171,10 +172,14 @@ template <Precision P> struct Tensors {
  private:
   static const Tensor& given(const TensorLike& x) { return x.is_number() ? kNone : *x.tensor; }
   const Tensor& chosen(std::size_t i, const TensorLike& x) const { return cast ? cast[i] : *x.tensor; }
-  Tensor beside(const TensorLike& x, const TensorLike& y) const {
+  Tensor beside(const TensorLike& x, const TensorLike& y, bool is_floating) const {
     if (x.is_number() && y.is_number())
       throw ValueError(message("both operands are numbers", {}, "one of them must be a tensor"));
-    return x.is_number() ? raw::scalar_tensor(x.number, chosen(1, y)) : raw::scalar_tensor(y.number, chosen(0, x));
+    const Tensor& other = x.is_number() ? chosen(1, y) : chosen(0, x);
+    const Scalar value = x.is_number() ? x.number : y.number;
+    if (is_floating && other.defined() && !other.is_floating_point())
+      return raw::scalar_tensor(value.as_double(), DType::float32);
+    return raw::scalar_tensor(value, other);
   }
 };
 
@@ -190,7 +195,7 @@ template <class F> constexpr bool has_gradient() {
 
 template <class F, Precision P = kKept> Tensor call(const TensorLike& a, const TensorLike& b) {
   const CallSite site(F::kName.data(), a.where);
-  const Tensors<P> x(site, a, b);
+  const Tensors<P> x(site, a, b, F::kKind == kernels::Kind::kFloating);
   const Two op(site, {{"a", x.a}, {"b", x.b}}, HostScalars::allowed);
   Tensor y = raw::binary(op.backend(), raw::kBinary<F>, x.a, x.b);
   if (is_heard()) [[unlikely]]
@@ -203,7 +208,7 @@ template <class F, Precision P = kKept> Tensor call(const TensorLike& a, const T
 template <class F> Tensor call_(const In& self, const TensorLike& other) {
   constexpr const char* kName = detail::kInPlaceName<F>.data();
   const CallSite site(kName, self.where);
-  const Tensors<kKept> x(site, self, other);
+  const Tensors<kKept> x(site, self, other, F::kKind == kernels::Kind::kFloating);
   return detail::in_place(
       kName, self, records(x.a, x.b), [&] { return call<F>(self, x.b); },
       [&] {
@@ -344,7 +349,7 @@ Tensor clamp_max(const In& x, const In& high) {
 
 Tensor lerp(const In& a, const In& b, const TensorLike& weight) {
   const CallSite site("lerp", a.where);
-  const Tensors<kKept> x(site, a, weight);
+  const Tensors<kKept> x(site, a, weight, true);
   const BoundOperands op(site, {{"a", *a}, {"b", *b}, {"weight", x.b}}, HostScalars::allowed);
   Tensor y = raw::ternary(op.backend(), raw::kTernary<kernels::Lerp>, a, b, x.b, 0, "weight");
   if (is_heard()) [[unlikely]]
@@ -370,26 +375,31 @@ Tensor add_scaled(const char* name, const In& a, const In& b, double p) {
   });
 }
 
+/// alpha b in the dtype of a + b.
+Tensor scaled(const In& a, const In& b, Scalar alpha) {
+  return mul(a->defined() && b->defined() ? b->to(raw::result_type(*a, *b)) : *b, alpha);
+}
+
 }  // namespace
 
 Tensor add(const In& a, const In& b, Scalar alpha) {
   const CallSite site("add", a.where);
   const Tensor y = add_scaled("add", a, b, alpha.as_double());
-  return y.defined() ? y : add(a, mul(b, alpha));
+  return y.defined() ? y : add(a, scaled(a, b, alpha));
 }
 Tensor add_(const In& self, const In& other, Scalar alpha) {
   const CallSite site("add_", self.where);
-  return add_(self, mul(other, alpha));
+  return add_(self, scaled(self, other, alpha));
 }
 
 Tensor sub(const In& a, const In& b, Scalar alpha) {
   const CallSite site("sub", a.where);
   const Tensor y = add_scaled("sub", a, b, -alpha.as_double());
-  return y.defined() ? y : sub(a, mul(b, alpha));
+  return y.defined() ? y : sub(a, scaled(a, b, alpha));
 }
 Tensor sub_(const In& self, const In& other, Scalar alpha) {
   const CallSite site("sub_", self.where);
-  return sub_(self, mul(other, alpha));
+  return sub_(self, scaled(self, other, alpha));
 }
 
 bool equal(const In& a, const In& b) {
@@ -431,7 +441,7 @@ Tensor addcdiv(const In& a, const In& b, const In& c, double value) {
     tell("addcdiv", {y}, op, {{"value", value}});
   return op.record(std::move(y),
                    [b = Saved(op[1]), c = Saved(op[2]), value](const Tensor& g, Needs needs) -> Gradients {
-                     const Tensor over_c = mul(div(g, c()), value);
+                     const Tensor over_c = div(mul(g, value), c());
                      return {g, needs[1] ? over_c : Tensor(), needs[2] ? neg(mul(over_c, div(b(), c()))) : Tensor()};
                    });
 }

@@ -226,8 +226,20 @@ Tensor repeat(const In& x, const Shape& times) {
   if (!valid)
     throw ShapeError(message(times.str() + " cannot repeat the tensor", {{"self", *x}},
                              "give a number, 0 or more, for each dimension; more of them add dimensions in front"));
-  raw::require_max_rank(x, times.rank());
   Shape separated, repeated, joined;  // each dimension as [times, size], then joined
+  if (2 * times.rank() > kMaxRank) {  // one after the other
+    for (int d = 0; d < lead; ++d) joined.push_back(1);
+    for (const std::int64_t size : x->shape()) joined.push_back(size);
+    Tensor y = x->reshape(joined);
+    for (int d = 0; d < times.rank(); ++d) {
+      if (times[d] == 1) continue;
+      std::int64_t outer = 1, inner = 1;
+      for (int i = 0; i < times.rank(); ++i) (i < d ? outer : inner) *= joined[i];
+      joined[d] = detail::saturating_mul(times[d], joined[d]);
+      y = y.reshape({outer, 1, inner}).expand({outer, times[d], inner}).reshape(joined);
+    }
+    return y;
+  }
   for (int d = 0; d < times.rank(); ++d) {
     const std::int64_t size = d < lead ? 1 : x->shape()[d - lead];
     for (Shape* s : {&separated, &repeated}) s->push_back(s == &repeated ? times[d] : 1), s->push_back(size);

@@ -195,7 +195,9 @@ Gradients linear_gradients(const Tensor& g, const Tensor& x, const Tensor& w, Gr
   const auto product = [](const Tensor& a, const Tensor& b, DType dtype) {
     return is_grad_enabled() ? matmul(a, b) : raw::matmul(a, b, dtype);
   };
-  const Tensor g_rows = g.dim() == 2 ? g : g.reshape({-1, g.size(-1)});
+  std::int64_t rows = 1;
+  for (int d = 0; d + 1 < g.dim(); ++d) rows *= g.shape()[d];
+  const Tensor g_rows = g.dim() == 2 ? g : g.reshape({rows, g.size(-1)});
   const auto inputs = [&] { return x.reshape({g_rows.size(0), w.size(1)}); };
   Gradients out(3);
   if (needs[0]) out[0] = product(g, w, dtypes.x);

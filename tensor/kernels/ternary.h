@@ -38,7 +38,7 @@ struct Addcmul : Ternary<> {
 /// a + p b / c.
 struct Addcdiv : Ternary<Kind::kFloating> {
   static constexpr std::string_view kName = "addcdiv";
-  template <class T> MINNOW_HD static T value(T a, T b, T c, T p) { return a + p * (b / c); }
+  template <class T> MINNOW_HD static T value(T a, T b, T c, T p) { return a + p * b / c; }
 };
 /// p a b c.
 struct Product : Ternary<> {

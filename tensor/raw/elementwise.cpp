@@ -123,6 +123,17 @@ DType result_type(const Tensor& a, const Tensor& b) {
   return category(zero_dim) > category(dimensioned) ? zero_dim : dimensioned;
 }
 
+DType result_type(const Tensor& a, const Tensor& b, const Tensor& c) {
+  DType dimensioned = DType::bool_, zero_dim = DType::bool_;
+  bool has_dims = false;
+  for (const Tensor* x : {&a, &b, &c}) {
+    DType& of_rank = x->dim() == 0 ? zero_dim : dimensioned;
+    of_rank = promote_types(of_rank, x->dtype());
+    has_dims = has_dims || x->dim() != 0;
+  }
+  return !has_dims || category(zero_dim) > category(dimensioned) ? promote_types(zero_dim, dimensioned) : dimensioned;
+}
+
 DType scalar_type(const Tensor& x, Scalar value) {
   return category(value.dtype()) > category(x.dtype()) ? value.dtype() : x.dtype();
 }
@@ -236,7 +247,7 @@ Tensor ternary(int op, const In& a, const In& b, const In& c, double p, const ch
 
 Tensor ternary(Backend& backend, int op, const In& a, const In& b, const In& c, double p, const char* name_c) {
   const OpInfo& info = kTernaryInfo[static_cast<std::size_t>(op)];
-  const DType promoted = promote_types(result_type(*a, *b), c->dtype());
+  const DType promoted = result_type(*a, *b, *c);
   const DType result = info.kind == Kind::kFloating && is_integral(promoted) ? DType::float32 : promoted;
   const Shape ab = broadcast_shape(a, b);
   const Shape shape = ab == c->shape() ? ab : broadcast_shape(expand(a, ab), c, "a", name_c);

@@ -1,10 +1,13 @@
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 #include <limits>
 #include <sstream>
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/gradcheck.h>
 #include <minnow/nn/losses/loss.h>
+#include <minnow/ops/convolution/conv.h>
+#include <minnow/ops/convolution/pool.h>
 #include <minnow/ops/detail/cross_entropy.h>
 #include <minnow/ops/detail/softmax.h>
 #include <minnow/ops/elementwise/arithmetic.h>
@@ -13,6 +16,7 @@
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/norms/batch_norm.h>
 #include <minnow/ops/norms/layer_norm.h>
+#include <minnow/ops/products/linalg.h>
 #include <minnow/ops/products/matmul.h>
 #include <minnow/ops/reductions/distance.h>
 #include <minnow/ops/reductions/reduce.h>
@@ -406,6 +410,66 @@ TEST_P(Edge, SquareRootsOfWhatIsCutOffHaveGradients) {
     EXPECT_EQ(gradient(dtype, [](const Tensor& x) { return neg(minimum(neg(x), 0)); }), want) << dtype;
     EXPECT_EQ(gradient(dtype, [](const Tensor& x) { return where(x > 0, x, 0.0); }), want) << dtype;
   }
+}
+
+/// Taps that read padding alone, in memory that was something else before.
+TEST_P(Edge, WeightsOfPaddingAloneHaveTheGradient0) {
+  for (const DType dtype : {float32, bfloat16, float16}) {
+    {
+      std::vector<Tensor> before;
+      for (std::int64_t n = 1; n < 3000; n += 7) before.push_back(full({n}, 1e20, {.device = device()}));
+    }
+    const Tensor x = ones({1, 2, 9, 2}, {.dtype = dtype, .device = device()});
+    const Tensor w = ones({3, 2, 5, 3}, {.dtype = dtype, .device = device()}).requires_grad_();
+    sum(conv2d(x, w, {}, {.stride = {2, 3}, .padding = {0, 2}})).backward();
+    const Tensor g = w.grad().to(float32);
+    const std::vector<double> row = g(0, 0, 0).to_vector<double>();
+    EXPECT_EQ(row, (std::vector<double>{3, 0, 3})) << dtype;
+    EXPECT_TRUE(equal(g, g(0, 0, 0).expand(g.shape()))) << dtype;
+  }
+}
+
+TEST_P(Edge, RepeatsOfManyDimensions) {
+  const Tensor x = randn({1, 2, 1, 2, 3}, {.device = device()}).requires_grad_();
+  const Tensor y = repeat(x, {2, 3, 2, 1, 2});
+  ASSERT_EQ(y.shape(), (Shape{2, 6, 2, 2, 6}));
+  EXPECT_TRUE(equal(y(slice(0, 1), slice(2, 4), slice(1, 2), all, slice(3, 6)), x));
+  sum(y).backward();
+  EXPECT_TRUE(equal(x.grad(), full_like(x, 24)));
+  EXPECT_EQ(repeat(x, {2, 1, 0, 1, 1, 2}).shape(), (Shape{2, 1, 0, 1, 2, 6}));
+}
+
+TEST_P(Edge, LinearWithoutOutputsHasGradients) {
+  const Tensor x = ones({16}, {.device = device()}).requires_grad_();
+  const Tensor w = ones({0, 16}, {.device = device()}).requires_grad_();
+  sum(linear(x, w)).backward();
+  EXPECT_TRUE(equal(x.grad(), zeros_like(x)));
+  EXPECT_EQ(w.grad().shape(), (Shape{0, 16}));
+}
+
+TEST_P(Edge, AddcdivMultipliesFirst) {
+  const auto number = [](double x) { return full({1}, x, {.device = device()}); };
+  EXPECT_NEAR(addcdiv(number(0), number(3e38), number(0.8), 0.5).item() / 1.875e38, 1, 1e-6);
+}
+
+TEST_P(Edge, PoolsRefuseDilationsOfNoImage) {
+  const Tensor x = ones({1, 5, 6, 4, 4}, {.device = device()});
+  const std::string text = test::error_of<ValueError>([&] {
+    (void)max_pool3d(x, {4, 1, 1},
+                     {.stride = 3, .padding = {2, 0, 0}, .dilation = {2, 2, std::numeric_limits<std::int64_t>::max()}});
+  });
+  EXPECT_NE(text.find("a dilation is above"), std::string::npos) << text;
+}
+
+/// LAPACK's algorithms for them may not end.
+TEST_P(Edge, DecompositionsOfInfinityAreErrors) {
+  if (device().is_cuda()) GTEST_SKIP() << "linalg is computed on the CPU";
+  Tensor m = eye(12, {.device = device()}).clone();
+  m(0, 1) = std::numeric_limits<double>::infinity();
+  for (const auto& f :
+       std::vector<std::function<void()>>{[&] { (void)linalg::svd(m); }, [&] { (void)linalg::svdvals(m); },
+                                          [&] { (void)linalg::pinv(m); }, [&] { (void)linalg::eigh(m); }})
+    EXPECT_NE(test::error_of<ValueError>(f).find("did not converge"), std::string::npos);
 }
 
 TEST_P(Edge, CrossEntropyWithoutClassesIsAnError) {

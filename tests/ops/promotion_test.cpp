@@ -98,6 +98,27 @@ TEST_P(Promotion, OfATensorAndANumber) {
   }
 }
 
+TEST_P(Promotion, NumbersAreOfTheResultsDtype) {
+  const auto of = [](DType dtype, std::vector<int> values) { return tensor(values, {.device = device()}).to(dtype); };
+  using Numbers = std::vector<double>;
+  const auto numbers = [](const Tensor& x) { return x.to_vector<double>(); };
+  EXPECT_EQ(numbers(sub(of(float32, {1, 2}), of(uint8, {200, 100}), 3)), (Numbers{-599, -298}));
+  EXPECT_EQ(numbers(sub(of(int64, {1, 2}), of(int8, {100, 100}), 3)), (Numbers{-299, -298}));
+  EXPECT_EQ(numbers(add(of(float32, {1, 2}), of(int8, {100, 100}), 3)), (Numbers{301, 302}));
+  EXPECT_EQ(numbers(add(of(float32, {0}), of(float16, {300}), 1000)), Numbers{300000});
+  EXPECT_EQ(numbers(of(float32, {1, 2}).sub_(of(uint8, {200, 100}), 3)), (Numbers{-599, -298}));
+  EXPECT_EQ(numbers(of(float32, {1, 2}).add_(of(int8, {100, 100}), 3)), (Numbers{301, 302}));
+  EXPECT_EQ(numbers(div(-2, of(uint8, {1, 2}))), (Numbers{-2, -1}));
+  EXPECT_EQ(numbers(div(of(uint8, {150, 3}), 300)), (Numbers{0.5, 0.01F}));
+  EXPECT_EQ(numbers(div(of(int8, {75, 3}), -300)), (Numbers{-0.25, -0.01F}));
+  EXPECT_EQ(numbers(hypot(of(uint8, {5}), -12)), Numbers{13});
+  const Tensor x = of(bfloat16, {-1, 3}), one = of(float32, {1}).reshape({});
+  EXPECT_EQ(clamp(x, of(bfloat16, {0}).reshape({}), one).dtype(), bfloat16);
+  EXPECT_EQ(clamp(of(float32, {1}), of(float32, {0}), of(float64, {1}).reshape({})).dtype(), float32);
+  EXPECT_EQ(clamp(of(int32, {1}), of(int32, {0}), one).dtype(), float32);
+  EXPECT_EQ(clamp(of(float32, {1}), of(float64, {0}), one).dtype(), float64);
+}
+
 TEST_P(Promotion, OfFunctionsOfOneTensor) {
   const std::map<std::string, std::function<Tensor(const Tensor&)>> all{
       {"exp", [](const Tensor& x) { return exp(x); }},

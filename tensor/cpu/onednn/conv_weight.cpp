@@ -12,12 +12,24 @@ using onednn::memory;
 
 constexpr const char* kBackward = "conv2d_backward";
 
+/// Whether a tap of the window reads padding alone.
+bool has_idle_tap(const Conv2dParams& p, const Shape& x, const Shape& w, const Shape& y) {
+  for (int d = 0; d < 2; ++d)
+    for (std::int64_t k = 0; k < w[2 + d]; ++k) {
+      const std::int64_t at = k * p.dilation[d] - p.padding[d];  // of the first output
+      const std::int64_t first = at >= 0 ? 0 : (-at + p.stride[d] - 1) / p.stride[d];
+      if (first >= y[2 + d] || at + first * p.stride[d] >= x[2 + d]) return true;
+    }
+  return false;
+}
+
 /// The weight and bias gradient of some images, on one thread: float32, of operands in `dtype`.
 struct PartPlan {
   std::int64_t images = 0;
   onednn::Relayout x, grad;
   onednn::Executable sums;
   memory::desc layout;  // of the weight gradient
+  bool clears = false;  // oneDNN's kernels for halves add up in its memory, and do not write the sums of an idle tap
 
   /// `want`: the layout of the weight gradient, or any.
   PartPlan(const Conv2dParams& params, Shape xs, const Shape& w, Shape ys, bool bias, std::int64_t n,
@@ -30,6 +42,7 @@ struct PartPlan {
         onednn::conv_weight_plan(kBackward, params, {d.x, want, d.bias, d.y}, dtype == DType::float32 ? want : d.w);
     if (!plan) return;
     layout = plan.diff_weights_desc();
+    clears = dtype != DType::float32 && has_idle_tap(params, xs, w, ys);
     x = onednn::Relayout(kBackward, d.x, plan.src_desc());
     grad = onednn::Relayout(kBackward, d.y, plan.diff_dst_desc());
     sums = onednn::executable<dnnl::convolution_backward_weights>(kBackward, plan,
@@ -41,9 +54,10 @@ struct PartPlan {
   std::size_t bytes() const { return x.bytes() + grad.bytes() + sums.scratch_bytes(); }
   /// With the addresses of the part's first image.
   void run(const char* grad_data, const char* x_data, float* weight, float* bias, char* own) const {
-    char* grad_copy = own + x.bytes();
+    char *const grad_copy = own + x.bytes(), *const scratch = grad_copy + grad.bytes();
+    if (clears) std::fill_n(scratch, sums.scratch_bytes(), '\0');
     sums.run(kBackward, {x.run(kBackward, x_data, own), grad.run(kBackward, grad_data, grad_copy), weight, bias},
-             grad_copy + grad.bytes());
+             scratch);
   }
 };
 

@@ -321,10 +321,10 @@ template <class T> struct Matrix {
     return 0;
   }
 
-  /// Some algorithms may not end with NaN.
+  /// Some algorithms may not end with NaN or infinity.
   bool takes() const {
     if (args.routine < LapackRoutine::qr) return true;
-    return std::none_of(a, a + std::int64_t{rows(args.a)} * columns(args.a), [](T x) { return std::isnan(x); });
+    return std::none_of(a, a + std::int64_t{rows(args.a)} * columns(args.a), [](T x) { return !std::isfinite(x); });
   }
 };
 
