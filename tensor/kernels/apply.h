@@ -49,7 +49,7 @@ template <class Form, class Op, class T> MINNOW_HD auto apply(T x, T p0, T p1) {
 #endif
   return Form::template of<Op>(x, p0, p1);
 }
-/// The gradient by a slope.  It is 0 where the slope is, also where it came as infinity or NaN, as those of sqrt(relu(x)) do.
+/// The gradient by a slope: 0 where the slope is 0, also of infinity and NaN, as what comes to relu in sqrt(relu(x)).
 template <class T> MINNOW_HD T by_slope(T grad, T slope) {
   const T product = grad * slope;
   return slope == T(0) ? T(0) : product;
