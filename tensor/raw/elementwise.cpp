@@ -113,17 +113,8 @@ DType binary_compute(const OpInfo& info, const In& a, const In& b, DType& result
   return compute_type(info.kind == Kind::kPredicate ? promoted : result);
 }
 
-}  // namespace
-
-DType result_type(const Tensor& a, const Tensor& b) {
-  if (a.dtype() == b.dtype()) return a.dtype();
-  const bool a_zero = a.dim() == 0, b_zero = b.dim() == 0;
-  if (a_zero == b_zero) return promote_types(a.dtype(), b.dtype());
-  const DType dimensioned = a_zero ? b.dtype() : a.dtype(), zero_dim = a_zero ? a.dtype() : b.dtype();
-  return category(zero_dim) > category(dimensioned) ? zero_dim : dimensioned;
-}
-
-DType result_type(const Tensor& a, const Tensor& b, const Tensor& c) {
+/// result_type() of three.
+DType type_of(const Tensor& a, const Tensor& b, const Tensor& c) {
   DType dimensioned = DType::bool_, zero_dim = DType::bool_;
   bool has_dims = false;
   for (const Tensor* x : {&a, &b, &c}) {
@@ -132,6 +123,16 @@ DType result_type(const Tensor& a, const Tensor& b, const Tensor& c) {
     has_dims = has_dims || x->dim() != 0;
   }
   return !has_dims || category(zero_dim) > category(dimensioned) ? promote_types(zero_dim, dimensioned) : dimensioned;
+}
+
+}  // namespace
+
+DType result_type(const Tensor& a, const Tensor& b) {
+  if (a.dtype() == b.dtype()) return a.dtype();
+  const bool a_zero = a.dim() == 0, b_zero = b.dim() == 0;
+  if (a_zero == b_zero) return promote_types(a.dtype(), b.dtype());
+  const DType dimensioned = a_zero ? b.dtype() : a.dtype(), zero_dim = a_zero ? a.dtype() : b.dtype();
+  return category(zero_dim) > category(dimensioned) ? zero_dim : dimensioned;
 }
 
 DType scalar_type(const Tensor& x, Scalar value) {
@@ -247,7 +248,7 @@ Tensor ternary(int op, const In& a, const In& b, const In& c, double p, const ch
 
 Tensor ternary(Backend& backend, int op, const In& a, const In& b, const In& c, double p, const char* name_c) {
   const OpInfo& info = kTernaryInfo[static_cast<std::size_t>(op)];
-  const DType promoted = result_type(*a, *b, *c);
+  const DType promoted = type_of(*a, *b, *c);
   const DType result = info.kind == Kind::kFloating && is_integral(promoted) ? DType::float32 : promoted;
   const Shape ab = broadcast_shape(a, b);
   const Shape shape = ab == c->shape() ? ab : broadcast_shape(expand(a, ab), c, "a", name_c);

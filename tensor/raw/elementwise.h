@@ -27,7 +27,6 @@ template <class Op> inline constexpr int kTernary = kernels::kIndexOf<kernels::T
 /// The promoted dtype by PyTorch's rule: that of the operands with dimensions, unless a 0-dim operand has a higher
 /// category (bool < integer < floating-point).
 DType result_type(const Tensor& a, const Tensor& b);
-DType result_type(const Tensor& a, const Tensor& b, const Tensor& c);
 /// The dtype of a number that is an operand beside x: x's, unless the number's category is higher.
 DType scalar_type(const Tensor& x, Scalar value);
 /// A number as a tensor of that dtype; of its own dtype if x is undefined, which the operation then refuses.
