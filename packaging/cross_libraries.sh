@@ -1,6 +1,7 @@
 #!/bin/sh
 # cross_libraries.sh windows|musl|libc++ PREFIX: what minnow needs for a system that Debian has no packages for: headers, and
-# GoogleTest, for Windows also libpng, libjpeg-turbo and utf8proc, built from Debian's sources.  libc++: by the compiler that CXX names, with CXXFLAGS.
+# GoogleTest, for Windows also libpng, libjpeg-turbo and utf8proc, built from Debian's sources.  libc++: by the compiler that
+# CXX names, with CXXFLAGS.
 set -eu
 prefix=$2
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -10,7 +11,8 @@ case $1 in
   libc++) toolchain="" ;;
   *) exit 2 ;;
 esac
-versions=$(dpkg-query -W libfmt-dev libcli11-dev libprotozero-dev zlib1g-dev googletest; cksum <"$here/packaging/cross_libraries.sh")
+script=$(cksum <"$here/packaging/cross_libraries.sh")
+versions=$script$(dpkg-query -W libfmt-dev libcli11-dev libprotozero-dev zlib1g-dev googletest)
 [ "$(cat "$prefix/versions" 2>/dev/null)" != "$versions" ] || exit 0
 rm -rf "$prefix"
 mkdir -p "$prefix/include" "$prefix/lib/cmake/fmt" "$prefix/share/cmake"
