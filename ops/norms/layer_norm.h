@@ -9,7 +9,7 @@ namespace minnow {
 /// y = (x - mean) / √(variance + eps) weight + bias.  Mean and variance (Σ (x - mean)² / n) are of the last dimensions,
 /// whose sizes normalized_shape gives: layer_norm(x, 768), layer_norm(x, {28, 28}).
 /// x: floating-point [..., normalized_shape]  weight, bias: normalized_shape, or undefined for 1 and 0  ->  as x.  One
-/// dtype; halves are computed in float32, and float32 sums in double.
+/// dtype, or float32 beside an x of halves, which are computed in float32; float32 sums are in double.
 /// With g = dy weight and h = (x - mean) / √(variance + eps):  dx = (g - mean(g) - h mean(g h)) / √(variance + eps),
 /// dweight = Σ dy h,  dbias = Σ dy.  Any order of gradient.
 /// ShapeError when x does not end with normalized_shape or weight and bias have another one, DTypeError for other or

@@ -88,6 +88,9 @@ TEST(ImageTransforms, FillIsWhatIsOutside) {
   EXPECT_EQ(moved(0, 3, 1).item(), 5);
   EXPECT_EQ(moved(0, 3, 2).item(), 1);
   EXPECT_EQ(vision::rotate(x, 45, Interpolation::nearest, 7)(0, 0, 0).item(), 7);
+  // Half a pixel is outside: 5 / 2 + 1 / 2.  torchvision mixes what it read beside zeros, 1 / 2, and has 2.75.
+  const Tensor half = vision::affine(x, {.translate = {0.5, 0}, .interpolation = Interpolation::bilinear, .fill = 5});
+  EXPECT_NEAR(half(0, 3, 0).item(), 3, 1e-6);
 }
 
 TEST(ImageTransforms, ErasingWritesOneRectangle) {
