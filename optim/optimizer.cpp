@@ -141,8 +141,8 @@ bool Optimizer::take_row_gradient(Slot& slot, std::size_t group, SourceLocation 
     throw ValueError(
         op + "a gradient is sparse, of " + std::to_string(found.index.numel()) +
             " rows, and the step changes the others too\n  parameter  " + describe(slot.param) +
-            "\nuse SparseAdam, Adagrad without weight_decay or SGD without momentum and weight_decay, or leave "
-            ".sparse out of the layer",
+            "\nuse SparseAdam, Adagrad without weight_decay and initial_accumulator_value, or SGD without momentum "
+            "and weight_decay, or leave .sparse out of the layer",
         where);
   if (!(found.values.device() == slot.param.device() && found.values.dtype() == slot.param.dtype()))
     throw DeviceError(op + "the parameter was moved after its sparse gradient was computed\n  parameter  " +

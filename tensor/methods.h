@@ -413,7 +413,7 @@ class Methods {
   [[nodiscard]] ::std::vector<Tensor> chunk(::std::int64_t chunks, int dim = 0, SourceLocation where = SourceLocation::current()) const;
   /// The slices along a dimension, without it: {x.select(dim, 0), x.select(dim, 1), ...}.
   [[nodiscard]] ::std::vector<Tensor> unbind(int dim = 0, SourceLocation where = SourceLocation::current()) const;
-  /// x repeated times[d] times along dimension d; a longer list adds dimensions in front.
+  /// A copy: x repeated times[d] times along dimension d; a longer list adds dimensions in front.
   [[nodiscard]] Tensor repeat(const Shape& times, SourceLocation where = SourceLocation::current()) const;
   /// A copy of x, of its shape, with the elements along dims in reverse order.
   [[nodiscard]] Tensor flip(const Dims& dims, SourceLocation where = SourceLocation::current()) const;

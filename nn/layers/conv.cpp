@@ -136,7 +136,8 @@ Conv<Size>::Conv(const Shape& shape, const ConvOptions<Size>& options, SourceLoc
 template <class Size> Tensor Conv<Size>::forward(const Tensor& x) {
   const CallSite site = called();
   const ConvOptions<Size>& o = options_;
-  const bool pads = o.padding_mode != PadMode::constant && x.defined() && x.dim() == kDims<Size> + 2;
+  const bool pads =
+      o.padding_mode != PadMode::constant && x.defined() && (x.dim() == kDims<Size> + 2 || x.dim() == kDims<Size> + 1);
   const ConvFuncOptions<Size> options{o.stride, pads ? ConvPadding<Size>(0) : o.padding, o.dilation, o.groups,
                                       o.activation};
   const Tensor in = pads ? padded(x, weight, o) : x;

@@ -50,7 +50,7 @@ namespace minnow {
 [[nodiscard]] Tensor stack(const std::vector<Tensor>& tensors, int dim = 0,
                            SourceLocation where = SourceLocation::current());
 
-/// x repeated times[d] times along dimension d; a longer list adds dimensions in front.
+/// A copy: x repeated times[d] times along dimension d; a longer list adds dimensions in front.
 [[nodiscard]] Tensor repeat(const In& x, const Shape& times);
 /// A copy of x, of its shape, with the elements along dims in reverse order.
 [[nodiscard]] Tensor flip(const In& x, const Dims& dims);

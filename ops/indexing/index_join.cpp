@@ -220,6 +220,7 @@ Tensor stack(const std::vector<Tensor>& given, int dim, SourceLocation where) {
 Tensor repeat(const In& x, const Shape& times) {
   const CallSite site("repeat", x.where);
   x->require_defined("repeat", x.where);
+  const auto copied = [&](const Tensor& y) { return y.storage() == x->storage() ? y.clone().contiguous() : y; };
   const int lead = times.rank() - x->dim();
   bool valid = lead >= 0;
   for (const std::int64_t n : times) valid &= n >= 0;
@@ -238,14 +239,14 @@ Tensor repeat(const In& x, const Shape& times) {
       joined[d] = detail::saturating_mul(times[d], joined[d]);
       y = y.reshape({outer, 1, inner}).expand({outer, times[d], inner}).reshape(joined);
     }
-    return y;
+    return copied(y);
   }
   for (int d = 0; d < times.rank(); ++d) {
     const std::int64_t size = d < lead ? 1 : x->shape()[d - lead];
     for (Shape* s : {&separated, &repeated}) s->push_back(s == &repeated ? times[d] : 1), s->push_back(size);
     joined.push_back(detail::saturating_mul(times[d], size));
   }
-  return x->reshape(separated).expand(repeated).reshape(joined);
+  return copied(x->reshape(separated).expand(repeated).reshape(joined));
 }
 
 Tensor flip(const In& x, const Dims& dims) {

@@ -407,7 +407,8 @@ Tensor repeat_interleave(const In& x, std::int64_t repeats, std::optional<int> d
   Shape repeated = from.shape();
   repeated.insert(d + 1, repeats);
   const Tensor rows = d == from.dim() - 1 ? from.contiguous() : from;  // elements are read for each repetition
-  return rows.unsqueeze(d + 1).expand(repeated).reshape(joined);
+  const Tensor y = rows.unsqueeze(d + 1).expand(repeated).reshape(joined);
+  return y.storage() == x->storage() ? y.clone().contiguous() : y;
 }
 
 Tensor repeat_interleave(const In& x, const In& repeats, std::optional<int> dim) {

@@ -36,6 +36,30 @@ TEST_P(TorchLayers, InstanceNormTracksTheMeansOfItsSamples) {
   EXPECT_THROW(nn::InstanceNorm(0, {.track_running_stats = true}), ValueError);
 }
 
+TEST_P(TorchLayers, InstanceNormTracksOneChannel) {
+  nn::InstanceNorm norm(1, {.affine = true, .track_running_stats = true});
+  norm.to(device());
+  const Tensor x = randn({2, 1, 7}, {float32, device()});
+  EXPECT_TRUE(allclose(norm(x), instance_norm(x), 1e-5, 1e-5));
+  EXPECT_TRUE(allclose(norm.running_mean, mul(mean(x), 0.1).reshape({1}), 1e-5, 1e-6));
+}
+
+/// Whatever its padding, a convolution of one sample is that of a batch of one.
+TEST_P(TorchLayers, ConvolutionsPadOneSampleAsABatch) {
+  const auto check = [&](auto net, const Tensor& sample) {
+    net.to(device());
+    const Tensor one = sample.to(device()).requires_grad_();
+    const Tensor y = net(one), of_batch = net(one.unsqueeze(0)).squeeze(0);
+    EXPECT_TRUE(allclose(y, of_batch, 1e-5, 1e-6)) << net.describe();
+    EXPECT_TRUE(allclose(grad(sum(y * y), one), grad(sum(of_batch * of_batch), one), 1e-5, 1e-5)) << net.describe();
+  };
+  for (const PadMode mode : {PadMode::reflect, PadMode::replicate, PadMode::circular}) {
+    check(nn::Conv1d(2, 3, 3, {.padding = 2, .padding_mode = mode}), randn({2, 5}));
+    check(nn::Conv2d(2, 3, {3, 2}, {.padding = Padding::same, .padding_mode = mode}), randn({2, 5, 4}));
+    check(nn::Conv3d(1, 2, 3, {.padding = {1, 0, 1}, .padding_mode = mode}), randn({1, 3, 4, 5}));
+  }
+}
+
 TEST_P(TorchLayers, NormsWithoutABias) {
   const Tensor x = randn({4, 6, 5, 5}, {float32, device()});
   const auto check = [&](auto norm, const Tensor& want) {

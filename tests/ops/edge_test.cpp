@@ -438,6 +438,19 @@ TEST_P(Edge, RepeatsOfManyDimensions) {
   EXPECT_EQ(repeat(x, {2, 1, 0, 1, 1, 2}).shape(), (Shape{2, 1, 0, 1, 2, 6}));
 }
 
+TEST_P(Edge, RepeatsAreCopies) {
+  const Tensor x = ones({1, 3}, {.device = device()}), matrix = x.expand({2, 3}).clone().t();
+  for (const Tensor& y :
+       {repeat(x, {1, 1}), repeat(x, {1, 1, 1}), tile(x, {1}), repeat(x.flatten(), {1}), repeat(x, {1, 1, 1, 1, 1}),
+        repeat_interleave(x, 1, 0), repeat(x(all, slice(0, 1)), {4, 2}), repeat(matrix, {1, 1})}) {
+    EXPECT_TRUE(y.is_contiguous()) << y.shape().str();
+    y.add_(1);
+    EXPECT_TRUE(equal(y, full_like(y, 2))) << y.shape().str();
+  }
+  EXPECT_TRUE(equal(x, ones_like(x)));
+  EXPECT_TRUE(equal(matrix, ones_like(matrix)));
+}
+
 TEST_P(Edge, LinearWithoutOutputsHasGradients) {
   const Tensor x = ones({16}, {.device = device()}).requires_grad_();
   const Tensor w = ones({0, 16}, {.device = device()}).requires_grad_();
