@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <minnow/autograd/autocast.h>
+#include <minnow/autograd/engine.h>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/nn/layers/linear.h>
 #include <minnow/nn/losses/likelihood_loss.h>

@@ -21,6 +21,7 @@
 #include <minnow/ops/reductions/distance.h>
 #include <minnow/ops/reductions/reduce.h>
 #include <minnow/ops/reductions/scan.h>
+#include <minnow/ops/shape/rearrange.h>
 #include <minnow/tensor/create.h>
 #include <minnow/tensor/error.h>
 #include "devices.h"
