@@ -76,7 +76,7 @@ set(minnow_sections -ffunction-sections -fdata-sections)
 set(minnow_standard_headers
     <algorithm> <array> <atomic> <chrono> <cmath> <cstring> <functional> <limits> <map> <memory> <mutex> <numeric> <optional>
     <span> <sstream> <string> <unordered_map> <unordered_set> <utility> <vector>)
-set(CMAKE_PCH_PROLOGUE "")  # or compilers would not warn of ours
+set(CMAKE_PCH_PROLOGUE "// No pragma makes system headers of these: compilers shall warn of ours.")
 function(minnow_precompile target owner)
   if(NOT MINNOW_PRECOMPILE)
     return()
