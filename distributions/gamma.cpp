@@ -95,15 +95,18 @@ Tensor recorded(Tensor value, const Tensor& concentration, Tensor (*gradient)(co
 
 }  // namespace
 
-Tensor detail::standard_gamma_gradient(const Tensor& a, const Tensor& x) {
+Tensor detail::standard_gamma_gradient(const Tensor& concentration, const Tensor& value) {
+  const Tensor a = concentration.to(DType::float64), x = value.to(DType::float64);  // terms for large a nearly cancel
   return where(lt(x, 0.8), x * log_gradient_of_small(a, log(x)),
-               where(gt(a, 8), gradient_of_large(a, x), gradient_of_others(a, x)));
+               where(gt(a, 8), gradient_of_large(a, x), gradient_of_others(a, x)))
+      .to(concentration.dtype());
 }
 
-Tensor detail::log_standard_gamma_gradient(const Tensor& a, const Tensor& log_x) {
-  const Tensor x = exp(log_x);
+Tensor detail::log_standard_gamma_gradient(const Tensor& concentration, const Tensor& log_value) {
+  const Tensor a = concentration.to(DType::float64), log_x = log_value.to(DType::float64), x = exp(log_x);
   return where(lt(x, 0.8), log_gradient_of_small(a, log_x),
-               where(gt(a, 8), gradient_of_large(a, x), gradient_of_others(a, x)) / x);
+               where(gt(a, 8), gradient_of_large(a, x), gradient_of_others(a, x)) / x)
+      .to(concentration.dtype());
 }
 
 Tensor detail::standard_gamma(const Tensor& concentration, RandomGenerator* generator) {

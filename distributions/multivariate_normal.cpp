@@ -71,7 +71,7 @@ std::vector<Tensor> parameters_of(const In& loc, const Spread& spread) {
       empty(detail::leading(loc->shape())), empty(detail::leading(detail::leading(matrix.shape()))), "loc", name);
   const std::int64_t n = loc->size(-1);
   detail::require_in(detail::kAnyNumber, "loc", *loc);
-  const Tensor factor = factored ? matrix : cholesky(matrix);
+  const Tensor factor = factored ? matrix : cholesky((matrix + matrix.mT()) / 2);  // a symmetric gradient
   minnow::detail::require_in(detail::kAboveZero,
                              factored ? "the diagonal of scale_tril" : "the diagonal of cholesky(covariance_matrix)",
                              factor.detach().diagonal(0, -2, -1),

@@ -210,6 +210,11 @@ Tensor MultiheadAttention::forward(const Tensor& query, const Tensor& key, const
       throw ShapeError(message(fmt::format("the input must be [N, L, {0}] or [L, {0}]", embed_dim_), op,
                                "the batch is dimension 0"));
     }
+  const auto batch = [](const Tensor& x) { return x.dim() == 3 ? x.size(0) : -1; };  // -1: none
+  if (batch(query) != batch(key) || batch(key) != batch(value)) {
+    const Operation op("MultiheadAttention", detail::Call::line(), {{"query", query}, {"key", key}, {"value", value}});
+    throw ShapeError(message("the batches differ", op, "query: [N, L, embed_dim]  key, value: [N, S, embed_dim]"));
+  }
   Tensor q, k, v;
   if (query.is_same(key) && key.is_same(value)) {
     const Tensor all = linear(query, in_proj_weight, in_proj_bias);

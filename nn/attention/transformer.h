@@ -22,7 +22,8 @@ struct MultiheadAttentionOptions {
 /// heads.   query: [N, L, embed_dim] or [L, embed_dim]  key, value: [N, S, embed_dim]  ->  as query.  A mask is that of
 /// scaled_dot_product_attention, broadcast with [N, heads, L, S]: bool is true where a position takes part (PyTorch's
 /// module: where it does not).  A mask of padding [N, S] is given as mask(all, newaxis, newaxis).  With is_causal, both
-/// count.  Keys of add_bias_kv and add_zero_attn come last, and masks do not reach them.
+/// count.  Keys of add_bias_kv and add_zero_attn come last, and masks do not reach them.  ShapeError where the batches
+/// differ.
 class MultiheadAttention : public Module {
  public:
   /// ValueError unless both numbers are positive, num_heads divides embed_dim, and dropout is in [0, 1].

@@ -148,8 +148,7 @@ Tensor multilabel_soft_margin_loss(const In& x_, const In& y_, const MultiLabelS
   require_same_shape(op);
   if (x.dim() == 0) throw ShapeError(message("x has no dimension of classes", op, "it is [..., C]"));
   require_class_weight(x, options.weight);
-  // log s(-x) = log s(x) - x.
-  Tensor losses = (1.0 - y) * x - log_sigmoid(x);
+  Tensor losses = -(y * log_sigmoid(x) + (1.0 - y) * log_sigmoid(-x));
   if (options.weight.defined()) losses = losses * options.weight;
   return reduced(mean(losses, -1), options.reduction);
 }

@@ -101,8 +101,8 @@ class SpectralNorm : public Parametrization {
   std::string describe() const override { return "SpectralNorm"; }
 
  private:
-  static Tensor matrix(const Tensor& w, const SpectralNormOptions& options) {
-    return (options.dim == 0 ? w : w.transpose(0, options.dim)).flatten(1);
+  static Tensor matrix(const Tensor& w, const SpectralNormOptions& options) {  // the other dimensions in their order
+    return w.unsqueeze(0).transpose(0, options.dim + 1).flatten(1);
   }
   static Tensor start(const Tensor& w, std::int64_t size, const SpectralNormOptions& options) {
     return normalize(init::normal_(empty({size}, {w.dtype(), w.device()})), 2, 0, options.eps);

@@ -104,13 +104,14 @@ template <> constexpr Curve kCurve<k::Celu> = [](T h, T x, double a, double) { r
 template <>
 constexpr Curve kCurve<k::Gelu> = [](T h, T x, double, double) { return h * normal_density(x) * (2 - square(x)); };
 template <>
-constexpr Curve kCurve<k::GeluTanh> = [](T h, T x, double, double) {
+constexpr Curve kCurve<k::GeluTanh> = [](T h, T all, double, double) {
   using k::GeluTanh;
+  const Tensor x = clamp(all, -30, 30);  // beyond, sech^2 is 0, and powers of x overflow in float16
   const Tensor u = (x + x * square(x) * GeluTanh::kCubic) * GeluTanh::kRoot;
   const Tensor du = (square(x) * (3 * GeluTanh::kCubic) + 1) * GeluTanh::kRoot;
   const Tensor ddu = x * (6 * GeluTanh::kRoot * GeluTanh::kCubic);
-  const Tensor sech_squared = sigmoid(u * 2) * sigmoid(u * -2) * 4;
-  return h * sech_squared * (du + x * 0.5 * (ddu - tanh(u) * square(du) * 2));
+  const Tensor bell = h * sigmoid(u * 2) * sigmoid(u * -2) * 4;
+  return bell * du + bell * x * 0.5 * (ddu - tanh(u) * square(du) * 2);
 };
 template <>
 constexpr Curve kCurve<k::Silu> = [](T h, T x, double, double) {
@@ -134,7 +135,9 @@ constexpr Curve kCurve<k::Tanhshrink> = [](T h, T x, double, double) {
 };
 template <>
 constexpr Curve kCurve<k::SmoothL1> = [](T h, T x, double b, double s) {
-  return only_where(lt(abs(x), b), h * k::SmoothL1::bend(static_cast<float>(b), static_cast<float>(s)));
+  const bool wide = h.dtype() == DType::float64;  // in float32, s / b is limited to what it holds
+  const double c = wide ? k::SmoothL1::bend(b, s) : k::SmoothL1::bend(static_cast<float>(b), static_cast<float>(s));
+  return only_where(lt(abs(x), b), h * c);
 };
 
 template <class... F> constexpr auto table(k::List<F...>) {

@@ -22,7 +22,7 @@ Tensor softmax_of(const BoundOperands<1>& op, int dim, bool log, std::optional<D
   const Tensor dense = raw::contiguous(x);
   const Tensor y = op.result(x.shape(), out.value_or(x.dtype()));
   if (!y.numel()) return y;
-  if (x.dim() == 0) raw::fill_(y, log ? 0.0 : 1.0);
+  if (x.dim() == 0) op.run(calls::Softmax{raw::unsqueeze(dense, 0), raw::unsqueeze(y, 0), 0, log});
   else op.run(calls::Softmax{dense, y, dim, log});
   return y;
 }
@@ -40,7 +40,7 @@ Tensor softmax_backward(const In& grad, const In& y, int dim, bool log) {
   const Tensor g = contiguous(grad), dense = contiguous(y);
   const Tensor out = op.result(y->shape(), y->dtype());
   if (!out.numel()) return out;
-  if (y->dim() == 0) raw::fill_(out, 0);
+  if (y->dim() == 0) op.run(calls::SoftmaxBackward{unsqueeze(g, 0), unsqueeze(dense, 0), unsqueeze(out, 0), 0, log});
   else op.run(calls::SoftmaxBackward{g, dense, out, wrap_dim(y, dim), log});
   return out;
 }

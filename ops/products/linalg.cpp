@@ -383,7 +383,8 @@ Eigh eigh(const In& a_) {
     const Tensor v_ = v(), &g_l = grads[0], &g_v = grads[1];
     Tensor core = g_l.defined() ? diagonal_matrix(g_l) : Tensor();
     if (g_v.defined()) {
-      const Tensor turned = divided(matmul(v_.mT(), g_v), differences(l()));
+      const Tensor turn = matmul(v_.mT(), g_v);  // of which a rotation has the skew part alone
+      const Tensor turned = divided(mul(sub(turn, turn.mT()), 0.5), differences(l()));
       const Tensor off_diagonal = sub(turned, diagonal_matrix(diagonal_of(turned)));
       core = core.defined() ? add(off_diagonal, core) : off_diagonal;
     }

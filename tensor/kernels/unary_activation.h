@@ -62,7 +62,7 @@ struct LeakyRelu : PiecewiseLinear<Saves::kInput, 1> {
 struct Elu : Unary<Saves::kInput, 1> {
   static constexpr std::string_view kName = "elu";
   template <class T> MINNOW_HD static T value(T x, T alpha) { return x <= T(0) ? alpha * math::expm1(x) : x; }
-  template <class T> MINNOW_HD static T slope(T x, T alpha) { return x <= T(0) ? alpha * math::exp(x) : T(1); }
+  template <class T> MINNOW_HD static T slope(T x, T alpha) { return x > T(0) ? T(1) : alpha * math::exp(x); }
 };
 /// y = 1.0507 elu(x, 1.6733), the constants of self-normalizing networks.
 struct Selu : Unary<Saves::kInput> {
@@ -72,13 +72,13 @@ struct Selu : Unary<Saves::kInput> {
   template <class T> MINNOW_HD static T value(T x) {
     return x <= T(0) ? T(kScale * kAlpha) * math::expm1(x) : T(kScale) * x;
   }
-  template <class T> MINNOW_HD static T slope(T x) { return x <= T(0) ? T(kScale * kAlpha) * math::exp(x) : T(kScale); }
+  template <class T> MINNOW_HD static T slope(T x) { return x > T(0) ? T(kScale) : T(kScale * kAlpha) * math::exp(x); }
 };
 /// y = x where x > 0, else alpha (e^(x / alpha) - 1).
 struct Celu : Unary<Saves::kInput, 1> {
   static constexpr std::string_view kName = "celu";
   template <class T> MINNOW_HD static T value(T x, T alpha) { return x <= T(0) ? alpha * math::expm1(x / alpha) : x; }
-  template <class T> MINNOW_HD static T slope(T x, T alpha) { return x <= T(0) ? math::exp(x / alpha) : T(1); }
+  template <class T> MINNOW_HD static T slope(T x, T alpha) { return x > T(0) ? T(1) : math::exp(x / alpha); }
 };
 /// y = x P(x), P the normal distribution's cumulative function, p its density;  dy/dx = P + x p.
 struct Gelu : Unary<Saves::kInput> {

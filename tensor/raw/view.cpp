@@ -247,12 +247,12 @@ Indexed resolve(const In& x, std::span<const Index> indices) {
 }
 
 Shape flattened_shape(const In& x, int start, int end) {
-  if (x->dim() == 0) return {1};
   start = wrap_dim(x, start);
   end = wrap_dim(x, end);
   if (start > end)
     throw ValueError(message("start " + number(start) + " comes after end " + number(end), {{"self", *x}},
                              "flatten joins the dimensions from start to end"));
+  if (x->dim() == 0) return {1};
   Shape shape, joined;
   for (int d = 0; d < x->dim(); ++d) {
     (d < start || d > end ? shape : joined).push_back(x->shape()[d]);

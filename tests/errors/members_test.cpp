@@ -117,6 +117,7 @@ TEST(Errors, Views) {
       Misuse{"ValueError", "expand", kUndefined, [=] { (void)none.expand({1}); }},
       Misuse{"IndexError", "flatten", shown, [=] { (void)x.flatten(2); }},
       Misuse{"IndexError", "flatten", shown, [=] { (void)x.flatten(0, 2); }},
+      Misuse{"IndexError", "flatten", "dimension 1 is out of range", [] { (void)tensor(7).flatten(1); }},
       Misuse{"ValueError", "flatten", shown, [=] { (void)x.flatten(1, 0); }},
       Misuse{"ValueError", "flatten", kUndefined, [=] { (void)none.flatten(); }},
       Misuse{"ShapeError", "Shape", "9 dimensions are more than the maximum of 8",

@@ -40,6 +40,7 @@ def parametrized():
     case("spectral norm, 3 iterations",
          parametrizations.spectral_norm(nn.Conv2d(2, 3, 3), n_power_iterations=3, dim=1), image)
     case("spectral norm of a bias", parametrizations.spectral_norm(nn.Linear(4, 3), "bias"), x)
+    case("spectral norm of columns of a kernel", parametrizations.spectral_norm(nn.Conv2d(2, 3, (2, 4)), dim=3), image)
     book.close()
 
 

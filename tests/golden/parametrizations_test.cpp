@@ -60,6 +60,7 @@ TEST_P(GoldenParametrizations, SpectralNorm) {
   expect_as_in_pytorch("spectral norm, 3 iterations",
                        spectral_normed(nn::Conv2d(2, 3, 3), {.n_power_iterations = 3, .dim = 1}));
   expect_as_in_pytorch("spectral norm of a bias", spectral_normed(nn::Linear(4, 3), {}, "bias"));
+  expect_as_in_pytorch("spectral norm of columns of a kernel", spectral_normed(nn::Conv2d(2, 3, {2, 4}), {.dim = 3}));
 }
 
 TEST_P(GoldenParametrizations, TrainsAndIsRemoved) {

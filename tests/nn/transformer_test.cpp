@@ -143,6 +143,14 @@ TEST(Transformer, ErrorsNameTheOperationAndTheLineOfTheUser) {
       Misuse{"ShapeError", "TransformerDecoder", "tgt_mask is the mask of pairs",
              [=] { decoder(x, x, {.tgt_key_padding_mask = row}); }},
       Misuse{"ValueError", "Transformer", "'src' is undefined", [=] { both(Tensor(), x); }},
+      Misuse{"ShapeError", "MultiheadAttention", "the batches differ",
+             [] {
+               nn::MultiheadAttention(4, 2)(zeros({1, 2, 4}), zeros({3, 5, 4}), zeros({3, 5, 4}));
+             }},
+      Misuse{"ShapeError", "MultiheadAttention", "the batches differ",
+             [] {
+               nn::MultiheadAttention(4, 2)(zeros({2, 4}), zeros({1, 5, 4}), zeros({1, 5, 4}));
+             }},
       Misuse{"ShapeError", "Transformer", "the batches differ",
              [=] {
                both(x, ones({3, 3, 8}));

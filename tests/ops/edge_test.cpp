@@ -6,6 +6,7 @@
 #include <minnow/autograd/engine.h>
 #include <minnow/autograd/gradcheck.h>
 #include <minnow/nn/losses/loss.h>
+#include <minnow/nn/losses/margin_loss.h>
 #include <minnow/ops/convolution/conv.h>
 #include <minnow/ops/convolution/pool.h>
 #include <minnow/ops/detail/cross_entropy.h>
@@ -16,6 +17,7 @@
 #include <minnow/ops/indexing/index.h>
 #include <minnow/ops/norms/batch_norm.h>
 #include <minnow/ops/norms/layer_norm.h>
+#include <minnow/ops/norms/softmax.h>
 #include <minnow/ops/products/linalg.h>
 #include <minnow/ops/products/matmul.h>
 #include <minnow/ops/reductions/distance.h>
@@ -168,6 +170,45 @@ TEST_P(EdgeGradient, OfFunctionsAtKinksAndPoles) {
     const double bend = gradient(first, x)[0];
     EXPECT_TRUE(close(bend, row.curve)) << row.name << "'' at " << row.at << ": " << bend;
   }
+}
+
+TEST_P(EdgeGradient, OfTheGradientOfLossesIsFloat64) {
+  const Tensor x = leaf({0.001}), zero = zeros_like(x.detach());
+  const auto curve = [&](const Tensor& loss) { return gradient(grad(loss, x, {.create_graph = true}), x)[0]; };
+  EXPECT_DOUBLE_EQ(curve(nn::smooth_l1_loss(x, zero, {.beta = 0.004, .reduction = nn::Reduction::sum})), 1 / 0.004);
+  EXPECT_DOUBLE_EQ(curve(nn::huber_loss(x, zero, {.delta = 0.1, .reduction = nn::Reduction::sum})), 1);
+}
+
+TEST_P(EdgeGradient, OfTheGradientOfGeluIsZeroFarAway) {
+  for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
+    const Tensor x = tensor({-6e4, -100.0, 25.0, 300.0}, {dtype, device()}).requires_grad_();
+    const Tensor first = grad(sum(gelu_tanh(x)), x, {.create_graph = true});
+    EXPECT_EQ(gradient(first, x), Doubles(4, 0.0)) << dtype;
+  }
+}
+
+TEST_P(EdgeGradient, OfNaNIsNaN) {
+  const Tensor x = leaf({kNaN});
+  for (const Tensor& y : {elu(x), selu(x), celu(x), silu(x), gelu(x), softplus(x)})
+    EXPECT_TRUE(std::isnan(gradient(y, x)[0]));
+}
+
+TEST_P(EdgeGradient, OfMultilabelSoftMarginLossBesideInfinity) {
+  const Tensor x = leaf({{-std::numeric_limits<double>::infinity(), 1}}),
+               y = tensor({{0.5, 1.0}}, {DType::float64, device()});
+  EXPECT_EQ(nn::multilabel_soft_margin_loss(x, y).item(), std::numeric_limits<double>::infinity());
+}
+
+TEST_P(EdgeGradient, OfSoftmaxOfOneNumber) {
+  for (const double value : {kNone, -kNone, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_TRUE(std::isnan(softmax(tensor(value, {DType::float64, device()}), 0).item())) << value;
+    EXPECT_TRUE(std::isnan(log_softmax(tensor(value, {DType::float64, device()}), -1).item())) << value;
+  }
+  const Tensor x = tensor(3.0, {DType::float64, device()}).requires_grad_();
+  const Tensor y = softmax(x, 0), log_y = log_softmax(x, 0);
+  EXPECT_EQ(y.item(), 1);
+  EXPECT_EQ(log_y.item(), 0);
+  EXPECT_EQ(gradient(y + log_y, x), Doubles{0});
 }
 
 TEST_P(EdgeGradient, OfTheGradientOfPreluAtZero) {

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
+#include <minnow/autograd/engine.h>
 #include <minnow/autograd/grad_mode.h>
 #include <minnow/ops/elementwise/arithmetic.h>
 #include <minnow/ops/elementwise/unary.h>
@@ -148,6 +149,15 @@ TEST(Linalg, GivesWhatItWasMadeOf) {
     const Tensor p = positive(randn({3, n, n}, {DType::float64})), l = linalg::cholesky(p);
     EXPECT_TRUE(equal(l, tril(l)) && allclose(matmul(l, l.mT()), p)) << n;
   }
+}
+
+TEST(Linalg, TheGradientOfEighIsSymmetric) {
+  const Tensor a = tensor({{2.0, 1.0, 0.0}, {1.0, 3.0, 0.5}, {0.0, 0.5, 5.0}}, {DType::float64}).requires_grad_();
+  const linalg::Eigh f = linalg::eigh(a);
+  const Tensor weight = tensor({{0.3, -1.0, 2.0}, {0.7, 0.2, -0.4}, {-1.5, 0.6, 0.9}}, {DType::float64});
+  const Tensor g = grad(sum(mul(f.vectors, weight)), a);
+  EXPECT_TRUE(allclose(g, g.mT(), 1e-12, 1e-14)) << g;
+  EXPECT_GT(abs(g).max().item(), 0.1);
 }
 
 TEST(Linalg, QrOfSmallAndLargeMatrices) {
