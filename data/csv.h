@@ -18,7 +18,7 @@ struct CsvOptions {
   bool header = true;
   /// The names of the columns, in place of those in the file.
   std::vector<std::string> names{};
-  /// What stands for a missing value, outside of quotes.
+  /// What stands for a missing value, outside of quotes.  A number that is NaN is one, however it is written.
   std::vector<std::string> missing = {"", "NA", "N/A", "NaN", "nan", "null", "NULL"};
   /// Columns that must hold numbers: another text in them is a FormatError.  By default such a column has categories.
   std::vector<std::string> numbers{};

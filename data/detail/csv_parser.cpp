@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <minnow/tensor/io/detail/json_reader.h>
 
@@ -50,6 +51,9 @@ class Parser {
     part_.texts.resize(columns);
     part_.negative_zeros.resize(columns);
     part_.not_numbers.resize(columns);
+    numbers_are_missing_ = std::any_of(syntax.missing.begin(), syntax.missing.end(), [](const std::string& text) {
+      return text.find_first_of("+-.0123456789iI") == 0;
+    });
   }
 
   CsvPart parse() {
@@ -175,8 +179,9 @@ class Parser {
     }
     const char* p = at_;
     if (const Number number = parse_number(p, end_, out); number != Number::none) {
+      const bool missing = numbers_are_missing_ && is_missing({at_, static_cast<std::size_t>(p - at_)});
       if (*p == '\r' && p[1] == '\n') ++p;
-      if (ends_field(*p)) {
+      if (ends_field(*p) && !missing) {
         at_ = p;
         store(column, number, out);
         return;
@@ -194,7 +199,6 @@ class Parser {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
     while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
     if (!field.quoted && (is_missing(field.text) || is_missing(text))) {
-      ++part_.missing[column];
       out = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::quiet_NaN());
       store(column, Number::real, out);
       return;
@@ -210,7 +214,7 @@ class Parser {
     out = 0;
   }
 
-  /// Keeps all cells of a column of one kind.
+  /// Keeps all cells of a column of one kind.  A NaN is a missing value, also where it is written as a number.
   void store(std::size_t column, Number number, std::uint64_t& out) {
     CsvKind& kind = part_.kinds[column];
     const std::size_t columns = part_.kinds.size();
@@ -221,6 +225,7 @@ class Parser {
         out = std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(out)));
       return;
     }
+    if (std::isnan(std::bit_cast<double>(out))) ++part_.missing[column];
     if (kind == CsvKind::real) return;
     kind = CsvKind::real;
     for (std::uint64_t* earlier = &part_.cells[column]; earlier < &out; earlier += columns)
@@ -249,6 +254,7 @@ class Parser {
   const char* at_;
   const char* end_;
   const CsvSyntax& syntax_;
+  bool numbers_are_missing_ = false;  // -999, say
   CsvPart part_;
   std::string scratch_;
 };

@@ -71,6 +71,11 @@ TEST_F(Csv, MissingValuesMarksAndLineEnds) {
   EXPECT_EQ(t.column("k").to_vector<std::int64_t>(), (std::vector<std::int64_t>{0, -1, -1}));
   EXPECT_EQ(reals(t.tensor({"x", "k"}, {.fill = -7})), (Reals{1, 0, -7, -7, 3, -7}));
   EXPECT_EQ(table("a\n?\n4\n", {.missing = {"?"}}).missing("a"), 1);
+  const Table numbers = table("x,y\n1,NaN\n-999,2\r\nnan,-999\r\n\"NaN\",-9990\n", {.missing = {"-999", "NaN"}});
+  EXPECT_EQ(numbers.missing("x"), 3);
+  EXPECT_EQ(numbers.missing("y"), 2);
+  EXPECT_EQ(reals(numbers.drop_missing({"y"}).column("y")), (Reals{2, -9990}));
+  EXPECT_TRUE(has(error_of<ValueError>([&] { (void)numbers.dataset("y", {.fill = 0}); }), "missing"));
   EXPECT_EQ(table("a,b\n").rows(), 0);
   EXPECT_EQ(reals(table("a\nNA\n\n").column("a")).size(), 1U);
 }
